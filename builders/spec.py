@@ -14,6 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from builders import papers
 from builders.benchmarks import BENCHMARKS
 from builders.errors import UsageError
 from builders.tasks import Contrastive
@@ -128,6 +129,7 @@ def read_docstring(function: Callable[..., object]) -> str:
     return inspect.getdoc(function) or ""
 
 
+OWN_DRAW = "rows are drawn by a hash of our own, because the paper's draw is not recorded"  # why 1.0.0 has other rows
 NAME = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
 OTHER = "other"  # the group of datasets without a benchmark
 TRAINING = "training"  # the group of training data, and the folder of their builders
@@ -215,7 +217,8 @@ class Dataset:
     on the Hub. benchmark: None where it belongs to none. sample: options for the golden sample. checkpoints: the recipe writes
     checkpoints, so a killed build resumes from the last one. subset: the name of this dataset in mteb's multilingual task
     (`ru`); every config then has the name that mteb's task loads, `ru-<config>`. license: where its texts have other terms than
-    the source, a licence id as in Source. mining: where some versions of training data have mined negatives.
+    the source, a licence id as in Source. mining: where some versions of training data have mined negatives. own_rows: why the
+    rows of 1.0.0 are not those that were published, though its recipe is; empty where they are taken over unchanged.
     """
 
     name: str
@@ -233,6 +236,7 @@ class Dataset:
     subset: str = ""
     license: str = ""
     mining: Mining | None = None
+    own_rows: str = ""
 
     @property
     def group(self) -> str:
@@ -273,10 +277,12 @@ def dataset(
     subset: str = "",
     license: str = "",  # noqa: A002 - as in Source
     mining: Mining | None = None,
+    own_rows: str = "",
 ) -> Callable[[Callable[..., Tables]], Dataset]:
     """Turn a recipe into a Dataset.
 
-    needs: as a plain tuple, all files for every split. benchmark: by name. languages: default: the folder's (LANGUAGES).
+    needs: as a plain tuple, all files for every split. benchmark: by name. languages: default: the folder's (LANGUAGES). prompts:
+    default: those that the paper prints for a dataset of this name.
 
     Raises ValueError for a malformed name or version, an unknown benchmark or one whose demands are not met, missing languages,
     splits without files, or options the recipe does not have.
@@ -297,6 +303,7 @@ def dataset(
         spoken = languages or LANGUAGES.get(recipe.__module__.removeprefix("builders.").split(".")[0])
         if not spoken:
             raise ValueError(f"{name}: declare its `languages`, as mteb writes them: ('rus-Cyrl',)")
+        given = prompts or _printed_prompts(name)
         return Dataset(
             name=name,
             task=task,
@@ -305,14 +312,15 @@ def dataset(
             versions=full,
             recipe=recipe,
             pretty_name=pretty_name or name,
-            benchmark=_benchmark(name, benchmark, prompts),
-            prompts=prompts,
+            benchmark=_benchmark(name, benchmark, given),
+            prompts=given,
             sample=sample or {},
             citation=citation,
             checkpoints=checkpoints,
             subset=subset,
             license=license,
             mining=mining,
+            own_rows=own_rows,
         )
 
     return declare
@@ -321,6 +329,14 @@ def dataset(
 def _default_options(recipe: Callable[..., Tables], mining: Mining | None) -> dict[str, Any]:
     parameters = list(inspect.signature(recipe).parameters.values())[1:]
     return {parameter.name: parameter.default for parameter in parameters} | dict(mining.options if mining else {})
+
+
+def _printed_prompts(dataset: str) -> Prompts | None:
+    """The prompts of Table 7 of the ruMTEB paper, or the prefixes of Table 6 for training data; None where it prints none."""
+    if printed := papers.prompts().get(dataset):
+        return Prompts(printed.instruction, tuple(printed.rosberta.split("/")), tuple(printed.e5.split("/")))
+    configs = tuple(ConfigPrompts(config, row.prefixes) for config, row in papers.sets_of(dataset).items())
+    return Prompts("", configs=configs) if configs else None
 
 
 def _benchmark(dataset: str, name: str | None, prompts: Prompts | None) -> Benchmark | None:

@@ -67,6 +67,7 @@ class Evidence:
     quotes: one for each finding of the manifest, in its order; None where the finding is about no text, or the text may not be
     quoted. agreement: None where no figures are published, or this release is not meant to have them. quotable: False where the
     licence forbids derivatives, so that the card shows no text. comparison: with other datasets; None where there is none.
+    status: which real files the recipe has met (pipelines.release.ledger).
     """
 
     examples: tuple[Mapping[str, Any], ...] = ()
@@ -74,6 +75,7 @@ class Evidence:
     agreement: Agreement | None = None
     quotable: bool = True
     comparison: Comparison | None = None
+    status: str = ""
 
 
 def describe_comparison(comparison: Comparison | None) -> list[str]:

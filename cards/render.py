@@ -92,6 +92,7 @@ def render(
         licence=definition.license,
         licence_means=describe_license(definition.license),
         same=_same_as_published(dataset, manifest, evidence),
+        status=evidence.status,
         evaluated=tasks.evaluated_split(dataset.task),
         prose=prose,
         recipe=read_docstring(dataset.recipe).split("\n\nRaises ")[0],
@@ -187,8 +188,20 @@ def _build_command(manifest: Manifest, only: Sequence[str]) -> str:
     return f"{command} --splits {','.join(only)}" if only else command
 
 
+NOT_THE_LEADERBOARD = "**not the leaderboard's rows**, so scores on them do not compare with the leaderboard's"
+
+
 def _same_as_published(dataset: Dataset, manifest: Manifest, evidence: Evidence) -> str:
     """Whether a release has the rows that are published, as far as figures say; empty for a sample or a part."""
+    figures = _agreeing_figures(dataset, manifest, evidence)
+    if not manifest.complete or not dataset.own_rows:
+        return figures
+    if not manifest.version.startswith("1."):
+        return f"{NOT_THE_LEADERBOARD}: this version is corrected, and already in 1.0.0 {dataset.own_rows}"
+    return f"{NOT_THE_LEADERBOARD}: {dataset.own_rows}. {figures[0].upper()}{figures[1:]}"
+
+
+def _agreeing_figures(dataset: Dataset, manifest: Manifest, evidence: Evidence) -> str:
     if agreement := evidence.agreement:
         agreeing, figures = agreement.agreeing, agreement.figures
         words = f"{'all' if agreeing == figures else f'{agreeing} of'} {figures} published figures agree"
@@ -208,8 +221,9 @@ def _versions(dataset: Dataset) -> list[tuple[str, str, str]]:
     """The versions, the newest first: number, what changed, what each is good for."""
     newest, *older = sorted(dataset.versions, key=version_key, reverse=True)
     uses = {newest: "for new results" if older else "for all results"}
+    compare = "for the recipe of the paper" if dataset.own_rows else "to compare with published results"
     for number in older:
-        uses[number] = "to compare with published results" if number.startswith("1.") else "to repeat results on it"
+        uses[number] = compare if number.startswith("1.") else "to repeat results on it"
     return [(number, markdown.hand_written(dataset.versions[number].notes), use) for number, use in uses.items()]
 
 

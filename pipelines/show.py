@@ -42,15 +42,17 @@ def main() -> int:
         for row in described:
             sets = {"sets": paper_tables.describe_sets(row)} if row["group"] == TRAINING else {}
             command.print_json(row | sets)
-    elif len(options.names) == 1 and options.names[0].casefold() in paper_tables.TASKS:
+    elif len(options.names) == 1 and options.names[0].casefold() in paper_tables.NOTES:
         name = options.names[0].casefold()
         command.print_page(paper_tables.benchmark_page(name, described, command.width()).splitlines())
     elif [name.casefold() for name in options.names] == ["training"]:
         command.print_page(paper_tables.training_page(described, command.width()).splitlines())
     elif len(datasets) > 1:
-        heading = ["dataset", "group", "task", "source", "license", "newest", "built"]
+        heading = ["dataset", "group", "task", "source", "license", "newest", "status", "built"]
         rows = [heading, *([str(row[column]) for column in heading] for row in described)]
         command.print_page(tables.table(rows, width=command.width(), optional=("license", "source")).splitlines())
+        if not options.names:
+            command.print_page(["", *tables.wrap(paper_tables.status_summary(), "")])
     else:
         print(_page(datasets[0][0], described[0]))
     return 0
@@ -98,15 +100,17 @@ def _show_overlaps(datasets: Sequence[tuple[Definition, str]], output: Path, *, 
 def describe(definition: Definition, version: str, output: Path) -> dict[str, Any]:
     """What is known of a version of a dataset.
 
-    built: the versions in the output folder. rows, dropped, findings, scores: of the release of this version there; without one,
-    the rows of the ledger, or None, and the findings that the builder declares. scores: None where none were computed. needs: the
-    published files that this version is built from, by key, as in pipelines.catalogue_pages.sources.FileNeed.
+    status: which real files its recipe has met (pipelines.release.ledger). built: the versions in the output folder. rows,
+    dropped, findings, scores: of the release of this version there; without one, the rows of the ledger, or None, and the
+    findings that the builder declares. scores: None where none were computed. needs: the published files that this version is
+    built from, by key, as in pipelines.catalogue_pages.sources.FileNeed.
     """
     from dataclasses import asdict
 
     from builders.catalogue import needed_files
     from pipelines.catalogue_pages.sources import file_needs
     from pipelines.raw.settings import RawSettings
+    from pipelines.release import ledger
 
     dataset, source = definition.dataset, definition.source
     keys = needed_files(definition, dataset.task.splits, version)
@@ -117,6 +121,7 @@ def describe(definition: Definition, version: str, output: Path) -> dict[str, An
         "source": source.name,
         "license": definition.license,
         "newest": dataset.newest,
+        "status": ledger.status(dataset.name),
         "built": ", ".join(_built_versions(output / dataset.name)) or "-",
         "summary": dataset.summary,
         "languages": list(dataset.languages),

@@ -6,7 +6,7 @@ from builders.raw_files import RawFile, https, member
 from builders.reading.json import read_json_lines
 from builders.shaping.cleaning import clean_rows
 from builders.shaping.labels import label_numbers
-from builders.spec import KnownFinding, Prompts, Raw, RawFiles, Source, Tables, Version, dataset
+from builders.spec import KnownFinding, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import MultilabelClassification
 
 ARCHIVE = https("https://sagteam.ru/cedr/main.zip", bytes=693_026)
@@ -74,11 +74,6 @@ SOURCE = Source(
             known=(ESCAPES,),
         ),
     },
-    prompts=Prompts(
-        "Given a comment as query, find expressed emotions (joy, sadness, surprise, fear, and anger)",
-        rosberta=("classification",),
-        e5=("query",),
-    ),
 )
 def classification(raw: RawFiles, *, clean: bool = False, thorough: bool = False) -> Tables:
     """Which of five emotions does a sentence express?

@@ -7,7 +7,7 @@ from builders.reading.tskv import read_tskv
 from builders.shaping.cleaning import DEDUPLICATED, deduplicate_texts, keep_first_texts
 from builders.shaping.rows import drop_each
 from builders.shaping.sampling import sample_per_class, split, too_few
-from builders.spec import Dropped, Prompts, RawFiles, Source, Tables, Version, dataset
+from builders.spec import OWN_DRAW, Dropped, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Classification, Clustering
 
 RATINGS = ("1", "2", "3", "4", "5")
@@ -44,9 +44,7 @@ SOURCE = Source(
         "2.0.0": Version(DEDUPLICATED, {"clean": True}),
     },
     sample={"train_per_class": 2, "validation_per_class": 1, "test_per_class": 1},
-    prompts=Prompts(
-        "Classify the organization rating based on the reviews", rosberta=("classification",), e5=("query",)
-    ),
+    own_rows=OWN_DRAW,
 )
 def classification(
     raw: RawFiles,
@@ -89,7 +87,7 @@ def classification(
         "2.0.0": Version(DEDUPLICATED, {"clean": True}),
     },
     sample={"rubrics": 3, "texts_per_rubric": 2, "longer_than": 40, "shorter_than": 120},
-    prompts=Prompts("Identify the organization category based on the reviews", rosberta=("clustering",), e5=("query",)),
+    own_rows=OWN_DRAW,
 )
 def clustering(
     raw: RawFiles,

@@ -16,7 +16,7 @@ from builders.shaping.cleaning import DEDUPLICATED, SHORT, deduplicate_texts, is
 from builders.shaping.folding import fold_text
 from builders.shaping.rows import drop, refuse
 from builders.shaping.sampling import hash_order, sort_by_hash, split
-from builders.spec import Dropped, Prompts, Raw, RawFiles, Source, Tables, Version, dataset
+from builders.spec import OWN_DRAW, Dropped, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Classification
 
 RUBRICS = {
@@ -69,7 +69,7 @@ SOURCE = Source(
         "2.0.0": Version(DEDUPLICATED, {"clean": True}),
     },
     sample={"train_per_class": 2, "validation_per_class": 1, "test_per_class": 1},
-    prompts=Prompts("Classify the topic or theme of the given news headline", rosberta=("clustering",), e5=("query",)),
+    own_rows=OWN_DRAW,
 )
 def classification(
     raw: RawFiles,

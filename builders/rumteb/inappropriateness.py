@@ -9,7 +9,7 @@ from builders.shaping.cleaning import DEDUPLICATED, deduplicate_texts, keep_firs
 from builders.shaping.folding import fold_text
 from builders.shaping.rows import drop, refuse
 from builders.shaping.sampling import sort_by_hash, split, split_stratified
-from builders.spec import Prompts, Raw, RawFiles, Source, Tables, Version, dataset
+from builders.spec import OWN_DRAW, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Classification, MultilabelClassification
 
 LABELS = ("appropriate", "inappropriate")
@@ -66,9 +66,7 @@ SOURCE = Source(
         "2.0.0": Version(DEDUPLICATED, {"clean": True}),
     },
     sample={"train_per_class": 3, "validation_per_class": 1, "test_per_class": 1},
-    prompts=Prompts(
-        "Classify the given message as either sensitive topic or not", rosberta=("clustering",), e5=("query",)
-    ),
+    own_rows=OWN_DRAW,
 )
 def classification(
     raw: RawFiles,
@@ -111,7 +109,7 @@ def classification(
         ),
     },
     sample={"test_rows": 6},
-    prompts=Prompts("Given a sentence as query, find sensitive topics", rosberta=("clustering",), e5=("query",)),
+    own_rows=OWN_DRAW,
 )
 def sensitive_topics(
     raw: RawFiles,

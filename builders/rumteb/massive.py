@@ -6,7 +6,7 @@ from builders.raw_files import https, member
 from builders.reading.json import read_json_lines
 from builders.shaping.cleaning import clean_rows
 from builders.shaping.labels import label_numbers
-from builders.spec import Prompts, RawFiles, Source, Tables, Version, dataset
+from builders.spec import RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Classification
 
 ARCHIVE = https(
@@ -62,9 +62,6 @@ SOURCE = Source(
         "1.0.0": "The recipe of the ruMTEB paper, as in MTEB: the source unchanged.",
         "2.0.0": Version(CLEAN.format(label="intents"), {"clean": True}),
     },
-    prompts=Prompts(
-        "Given a user utterance as query, find the user intents", rosberta=("classification",), e5=("query",)
-    ),
 )
 def intent(raw: RawFiles, *, clean: bool = False) -> Tables:
     """Which of 60 intents does an utterance to a voice assistant have?
@@ -87,9 +84,6 @@ def intent(raw: RawFiles, *, clean: bool = False) -> Tables:
         "1.0.0": "The recipe of the ruMTEB paper, as in MTEB: the source unchanged.",
         "2.0.0": Version(CLEAN.format(label="scenarios"), {"clean": True}),
     },
-    prompts=Prompts(
-        "Given a user utterance as query, find the user scenarios", rosberta=("clustering",), e5=("query",)
-    ),
 )
 def scenario(raw: RawFiles, *, clean: bool = False) -> Tables:
     """Which of 18 scenarios does an utterance to a voice assistant belong to?

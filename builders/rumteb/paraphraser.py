@@ -5,7 +5,7 @@ import polars as pl
 from builders.raw_files import by_hand
 from builders.reading.xml import read_xml_values
 from builders.shaping.cleaning import clean_rows
-from builders.spec import KnownFinding, Prompts, Raw, RawFiles, Source, Tables, Version, dataset
+from builders.spec import KnownFinding, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import STS
 
 DOWNLOAD = "open http://paraphraser.ru/download/get?file_id={number}, unpack the zip archive and take {name} from it"
@@ -69,7 +69,6 @@ SOURCE = Source(
             known=(ENTITY,),
         ),
     },
-    prompts=Prompts("Retrieve semantically similar text", rosberta=("classification",), e5=("query",)),
 )
 def sts(raw: RawFiles, *, clean: bool = False, thorough: bool = False) -> Tables:
     """How close in meaning are two headlines?

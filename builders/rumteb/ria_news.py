@@ -12,7 +12,7 @@ from builders.reading.json import json_batches
 from builders.shaping.rows import drop_each
 from builders.shaping.sampling import sample
 from builders.shaping.text import html_to_text
-from builders.spec import Prompts, RawFiles, Source, Tables, Version, dataset
+from builders.spec import OWN_DRAW, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Retrieval
 
 # One or several places (`афины/никосия`, `фарнборо (великобритания)`, `г. москва`), without the end of a sentence.
@@ -88,11 +88,7 @@ SOURCE = Source(
         ),
     },
     sample={"queries": 5, "max_length": 300},
-    prompts=Prompts(
-        "Given a news title, retrieve relevant news article",
-        rosberta=("search_query", "search_document"),
-        e5=("query", "passage"),
-    ),
+    own_rows=OWN_DRAW,
 )
 def retrieval(raw: RawFiles, *, queries: int = 10_000, max_length: int = 2_000, branches: bool = False) -> Tables:
     """Find the news article that a title belongs to.

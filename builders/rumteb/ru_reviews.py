@@ -7,7 +7,7 @@ from builders.reading.csv import read_loose_csv
 from builders.shaping.cleaning import DEDUPLICATED, deduplicate_texts
 from builders.shaping.labels import label_numbers
 from builders.shaping.sampling import split
-from builders.spec import Prompts, RawFiles, Source, Tables, Version, dataset
+from builders.spec import OWN_DRAW, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Classification
 
 LABELS = ("negative", "neutral", "positive")
@@ -41,11 +41,7 @@ SOURCE = Source(
         "2.0.0": Version(DEDUPLICATED, {"clean": True}),
     },
     sample={"train_per_class": 3, "validation_per_class": 1, "test_per_class": 1},
-    prompts=Prompts(
-        "Classify product reviews into positive, negative or neutral sentiment",
-        rosberta=("classification",),
-        e5=("query",),
-    ),
+    own_rows=OWN_DRAW,
 )
 def classification(
     raw: RawFiles,

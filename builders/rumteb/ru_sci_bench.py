@@ -12,7 +12,7 @@ from builders.shaping.cleaning import DEDUPLICATED, REPEATED, clean_rows, dedupl
 from builders.shaping.labels import label_numbers
 from builders.shaping.rows import drop, drop_each, refuse
 from builders.shaping.sampling import sample_per_class, too_few
-from builders.spec import Dropped, Prompts, Raw, RawFiles, Source, Tables, Version, dataset
+from builders.spec import OWN_DRAW, Dropped, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Classification, Clustering
 
 # Codes are written as in the source (060000 as 60000), headings as in the two classifications.
@@ -208,16 +208,6 @@ DROPPED_TEXTS = (
     "Drops texts with different labels and train texts that are also in test, ignoring case, punctuation and white space, before"
     " papers are drawn."
 )
-CLASSIFY = Prompts(
-    "Classify the category of scientific papers based on the titles and abstracts",
-    rosberta=("clustering",),
-    e5=("query",),
-)
-CLUSTER = Prompts(
-    "Identify the category of scientific papers based on the titles and abstracts",
-    rosberta=("clustering",),
-    e5=("query",),
-)
 
 
 @dataset(
@@ -235,7 +225,7 @@ CLUSTER = Prompts(
         ),
     },
     sample={"train_per_class": 1, "test_per_class": 1},
-    prompts=CLASSIFY,
+    own_rows=OWN_DRAW,
 )
 def grnti_classification(
     raw: RawFiles, *, train_per_class: int = 1_017, test_per_class: int = 99, clean: bool = False
@@ -266,7 +256,7 @@ def grnti_classification(
         ),
     },
     sample={"train_per_class": 1, "test_per_class": 1},
-    prompts=CLASSIFY,
+    own_rows=OWN_DRAW,
 )
 def oecd_classification(
     raw: RawFiles, *, train_per_class: int = 958, test_per_class: int = 111, clean: bool = False
@@ -296,7 +286,7 @@ def oecd_classification(
         ),
     },
     sample={"per_class": 2},
-    prompts=CLUSTER,
+    own_rows=OWN_DRAW,
 )
 def grnti_clustering(raw: RawFiles, *, per_class: int = 1_110, clean: bool = False) -> Tables:
     """Group papers by the 28 rubrics of GRNTI, the Russian classification of science.
@@ -323,7 +313,7 @@ def grnti_clustering(raw: RawFiles, *, per_class: int = 1_110, clean: bool = Fal
         ),
     },
     sample={"per_class": 2},
-    prompts=CLUSTER,
+    own_rows=OWN_DRAW,
 )
 def oecd_clustering(raw: RawFiles, *, per_class: int = 1_060, clean: bool = False) -> Tables:
     """Group papers by the OECD's 29 fields of science.

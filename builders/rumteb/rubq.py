@@ -7,7 +7,7 @@ from builders.reading.json import read_json_array
 from builders.shaping.cleaning import SHORT, is_short
 from builders.shaping.rows import drop, drop_each, refuse
 from builders.shaping.sampling import list_candidates
-from builders.spec import Dropped, Prompts, Raw, RawFiles, Source, Tables, Version, dataset
+from builders.spec import Dropped, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Reranking, Retrieval
 
 UIDS = pl.Struct({"with_answer": pl.List(pl.Int64), "all_related": pl.List(pl.Int64)})
@@ -91,13 +91,6 @@ def make_qrels(links: pl.DataFrame, prefix: str) -> pl.DataFrame:
     return links.select(query_id(prefix).alias("query-id"), document.alias("corpus-id"), "score")
 
 
-PROMPTS = Prompts(
-    "Given a question, retrieve Wikipedia passages that answer the question",
-    rosberta=("search_query", "search_document"),
-    e5=("query", "passage"),
-)
-
-
 def _file(name: str, git_blob: str) -> RawFile:
     commit = "fade3eae6a4807c35b19cfce20dfa805fc8c0cdf"
     return github("vladislavneon/RuBQ", commit, f"RuBQ_2.0/{name}", git_blob=git_blob)
@@ -133,7 +126,6 @@ SOURCE = Source(
         ),
     },
     sample={"min_negatives": 2},
-    prompts=PROMPTS,
 )
 def reranking(
     raw: RawFiles, *, min_negatives: int = 9, same: str = "uid", clean: bool = False, prefix: str = ""
@@ -189,7 +181,6 @@ def reranking(
             {"same": "text", "clean": True, "prefix": "q"},
         ),
     },
-    prompts=PROMPTS,
 )
 def retrieval(raw: RawFiles, *, same: str = "page and text", clean: bool = False, prefix: str = "") -> Tables:
     """Find the Wikipedia paragraphs that answer a question.

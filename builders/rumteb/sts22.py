@@ -9,7 +9,7 @@ from builders.reading.csv import read_csv
 from builders.reading.values import check_record, malformed
 from builders.shaping.cleaning import clean_rows
 from builders.shaping.rows import drop, refuse
-from builders.spec import Prompts, Raw, RawFiles, Source, Tables, Version, dataset
+from builders.spec import Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import STS
 
 PAIR = r"^([0-9]+)_([0-9]+)$"
@@ -56,7 +56,6 @@ SOURCE = Source(
             {"clean": True},
         ),
     },
-    prompts=Prompts("Retrieve semantically similar text", rosberta=("clustering",), e5=("query",)),
 )
 def sts(raw: RawFiles, *, clean: bool = False) -> Tables:
     """How similar are two news articles?

@@ -12,7 +12,7 @@ from builders.reading.json import read_json_lines
 from builders.reading.values import shorten
 from builders.shaping.cleaning import clean_rows
 from builders.shaping.rows import drop_each, refuse
-from builders.spec import Decisions, Dropped, Prompts, Raw, RawFiles, Source, Tables, Version, dataset
+from builders.spec import Decisions, Dropped, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import STS
 
 REBUILD = "move the file away and create it again with embedding-datasets decide"
@@ -177,7 +177,7 @@ SOURCE = Source(
         ),
     },
     sample={"classifier": "made by hand for the golden sample"},
-    prompts=Prompts("Retrieve semantically similar text", rosberta=("classification",), e5=("query",)),
+    own_rows="a classifier decides which rows stay, at a revision of our choice, because the paper records none",
 )
 def sts(raw: RawFiles, *, classifier: str = CLASSIFIER, same: str = "pair and score", clean: bool = False) -> Tables:
     """How close in meaning are two sentences?

@@ -5,7 +5,7 @@ import polars as pl
 from builders.raw_files import https, member
 from builders.reading.json import read_json_lines
 from builders.shaping.labels import label_numbers
-from builders.spec import KnownFinding, Prompts, RawFiles, Source, Tables, Version, dataset
+from builders.spec import KnownFinding, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import PairClassification
 
 ARCHIVE = https(
@@ -49,11 +49,6 @@ SOURCE = Source(
             "The recipe of the ruMTEB paper: the source's val split, unchanged, as split dev.", known=(PREMISES,)
         ),
     },
-    prompts=Prompts(
-        "Given a premise, retrieve a hypothesis that is entailed by the premise",
-        rosberta=("classification",),
-        e5=("query",),
-    ),
 )
 def pair_classification(raw: RawFiles) -> Tables:
     """Does the premise entail the hypothesis?

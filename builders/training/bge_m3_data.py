@@ -10,7 +10,7 @@ from builders.reading.archives import TarMember, take_members
 from builders.reading.json import read_json_lines
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
 from builders.shaping.contrastive import CLEANED, make_pairs
-from builders.spec import ConfigPrompts, Dropped, Prompts, Raw, RawFiles, Reported, Source, Tables, Version, dataset
+from builders.spec import Dropped, Raw, RawFiles, Reported, Source, Tables, Version, dataset
 from builders.tasks import Contrastive
 
 MIRACL, MR_TYDI = "miracl", "mr-tydi"
@@ -49,9 +49,6 @@ SOURCE = Source(
         "1.0.0": "The sets MIRACL and Mr. TyDi of the ruMTEB paper's Table 6, as far as the paper says how they were made.",
         "2.0.0": Version(CLEANED, {"clean": True}),
     },
-    prompts=Prompts(
-        "", configs=tuple(ConfigPrompts(config, ("search_query", "search_document")) for config in (MIRACL, MR_TYDI))
-    ),
     citation=("snegirev2025rumteb",),
     sample={"miracl_rows": 6},
 )

@@ -7,7 +7,7 @@ from builders.reading.json import read_json_lines
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
 from builders.shaping.contrastive import CLEANED, make_pairs
 from builders.shaping.rows import drop, refuse
-from builders.spec import ConfigPrompts, Dropped, Prompts, Raw, RawFiles, Source, Tables, Version, dataset
+from builders.spec import Dropped, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Contrastive
 
 CONFIG = "dino-sts"
@@ -48,7 +48,6 @@ SOURCE = Source(
         "1.0.0": "The set DINO-STS-x1x2 of the ruMTEB paper's Table 6, as far as the paper says how it was made.",
         "2.0.0": Version(CLEANED, {"clean": True}),
     },
-    prompts=Prompts("", configs=(ConfigPrompts(CONFIG, ("classification",)),)),
     citation=("snegirev2025rumteb",),
     sample={"rows": 5},
 )

@@ -12,7 +12,7 @@ from builders.shaping.benchmark_index import INDEX_FILE
 from builders.shaping.measurements import LIMIT, measure_tokens, tokens_file
 from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined
 from builders.shaping.popularity import TIMES, PairSet, build_sets, texts_to_measure
-from builders.spec import ConfigPrompts, Prompts, Raw, RawFiles, Source, Tables, dataset
+from builders.spec import Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
 
 NAME = "habr"
@@ -81,7 +81,6 @@ SOURCE = Source(
         (CONFIG,),
     ),
     mining=mining((CONFIG,)),
-    prompts=Prompts("", configs=(ConfigPrompts(CONFIG, ("clustering",)),)),
     citation=("snegirev2025rumteb",),
     sample={"rows": 5, "mined_ranks": (2, 4)},
 )

@@ -5,54 +5,54 @@ from pathlib import Path
 
 import polars as pl
 
+from builders import papers
 from builders.errors import SourceError
 from builders.raw_files import hub
 from builders.reading.parquet import read_parquet
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
 from builders.shaping.contrastive import make_pairs
 from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined
-from builders.spec import ConfigPrompts, Dropped, Prompts, RawFiles, Reported, Source, Tables, dataset
+from builders.spec import Dropped, RawFiles, Reported, Source, Tables, dataset
 from builders.tasks import Contrastive
 
 COMMIT = "0db897b54a91d6bfaa1aae83763a890872122a0b"
 FIRST_SHARD = "4a449b99cc858bb8d3faf04212636a8b216ea9c4497b37eb4fc39581cda76e2b"
 SHARDS = tuple(f"data/train-{number:05}-of-00006.parquet" for number in range(6))
-SEARCH, CLUSTERING, CLASSIFICATION = ("search_query", "search_document"), ("clustering",), ("classification",)
-# Config: the rows of Table 6 (thousands), the prefixes, and the task_name in the file. The names are inferred from the scripts of
-# MEDI2, by the same author: a file with others is refused, with all of its names.
-SETS: Mapping[str, tuple[int, tuple[str, ...], str]] = {
-    "agnews": (45, CLUSTERING, "agnews"),
-    "amazonqa": (100, SEARCH, "amazon-qa"),
-    "amazonreviews": (100, CLUSTERING, "amazon_review_2018"),
-    "ccnews": (25, CLUSTERING, "ccnews_title_text"),
-    "codesearchnet": (15, CLUSTERING, "codesearchnet"),
-    "eli5": (25, SEARCH, "eli5_question_answer"),
-    "fever": (75, SEARCH, "fever"),
-    "flickr30k": (25, CLASSIFICATION, "flickr30k_captions"),
-    "gooaq": (25, SEARCH, "gooaq_pairs"),
-    "hotpotqa": (40, SEARCH, "hotpotqa"),
-    "medmcqa": (30, SEARCH, "medmcqa"),
-    "msmarco": (175, SEARCH, "msmarco-triplets"),
-    "allnli": (50, CLASSIFICATION, "AllNLI"),
-    "npr": (25, CLUSTERING, "npr"),
-    "nq": (50, SEARCH, "nq"),
-    "paq": (25, SEARCH, "PAQ_pairs"),
-    "pubmed": (30, CLUSTERING, "pubmedqa"),
-    "s2orc-title-abstract": (100, CLUSTERING, "S2ORC_title_abstract"),
-    "simplewiki": (5, CLASSIFICATION, "SimpleWiki"),
-    "specter": (50, CLASSIFICATION, "specter_train_triples"),
-    "squad": (25, SEARCH, "squad_pairs"),
-    "stackexchange-duplicates": (25, CLASSIFICATION, "stackexchange_duplicate_questions_title_title"),
-    "trex": (30, SEARCH, "trex"),
-    "triviaqa": (50, SEARCH, "triviaqa"),
-    "wikianswers": (25, CLASSIFICATION, "WikiAnswers"),
-    "wikihow": (25, CLUSTERING, "wikihow"),
-    "wow": (5, SEARCH, "wow"),
-    "xsum": (30, CLUSTERING, "xsum"),
-    "yahoo-title-answer": (10, SEARCH, "yahoo_answers_title_answer"),
-    "zeroshotre": (15, SEARCH, "zero_shot_re"),
+# The task_name in the file of each config. They are inferred from the scripts of MEDI2, by the same author: a file with others is
+# refused, with all of its names.
+SETS: Mapping[str, str] = {
+    "agnews": "agnews",
+    "amazonqa": "amazon-qa",
+    "amazonreviews": "amazon_review_2018",
+    "ccnews": "ccnews_title_text",
+    "codesearchnet": "codesearchnet",
+    "eli5": "eli5_question_answer",
+    "fever": "fever",
+    "flickr30k": "flickr30k_captions",
+    "gooaq": "gooaq_pairs",
+    "hotpotqa": "hotpotqa",
+    "medmcqa": "medmcqa",
+    "msmarco": "msmarco-triplets",
+    "allnli": "AllNLI",
+    "npr": "npr",
+    "nq": "nq",
+    "paq": "PAQ_pairs",
+    "pubmed": "pubmedqa",
+    "s2orc-title-abstract": "S2ORC_title_abstract",
+    "simplewiki": "SimpleWiki",
+    "specter": "specter_train_triples",
+    "squad": "squad_pairs",
+    "stackexchange-duplicates": "stackexchange_duplicate_questions_title_title",
+    "trex": "trex",
+    "triviaqa": "triviaqa",
+    "wikianswers": "WikiAnswers",
+    "wikihow": "wikihow",
+    "wow": "wow",
+    "xsum": "xsum",
+    "yahoo-title-answer": "yahoo_answers_title_answer",
+    "zeroshotre": "zero_shot_re",
 }
-CONFIG_OF = {name: config for config, (_, _, name) in SETS.items()}
+CONFIG_OF = {name: config for config, name in SETS.items()}
 ALL = 1 << 62  # more rows than any set has: none is drawn
 
 SOURCE = Source(
@@ -84,7 +84,6 @@ SOURCE = Source(
         "The 30 English sets of the ruMTEB paper's Table 6, as far as the paper says how they were made.", tuple(SETS)
     ),
     mining=mining(tuple(SETS)),
-    prompts=Prompts("", configs=tuple(ConfigPrompts(config, prefixes) for config, (_, prefixes, _) in SETS.items())),
     citation=("snegirev2025rumteb",),
     sample={
         "rows": 70,
@@ -130,7 +129,7 @@ def contrastive(
                 part = raw.scratch / f"{config}-{number}.parquet"
                 frame.drop("task_name").write_parquet(part)
                 parts[config].append(part)
-    expected = sizes or {config: 1000 * thousands for config, (thousands, _, _) in SETS.items()}
+    expected = sizes or {config: row.pairs for config, row in papers.sets_of("medi-contrastive").items()}
     _check_counts(raw, counts, rows, expected, (other_tasks, other_rows), accept=accept_counts)
     index = read_benchmark_index(raw.whole("index"))
     frames: dict[str, dict[str, pl.LazyFrame]] = {}
@@ -173,13 +172,13 @@ def _check_counts(
     listed = ", ".join(f"{name} {count:,}" for name, count in sorted(counts.items()))
     rest = {name: count for name, count in counts.items() if name not in CONFIG_OF}
     wrong = [
-        f"{SETS[config][2]} {found.get(config, 0):,} rows, not {size:,}"
+        f"{SETS[config]} {found.get(config, 0):,} rows, not {size:,}"
         for config, size in sizes.items()
         if found.get(config, 0) != size
     ]
     if len(rest) != tasks or set(rest.values()) - {of_task}:
         wrong.append(f"{len(rest):,} other tasks with {sum(rest.values()):,} rows, not {tasks:,} of {of_task:,} each")
-    missing = [SETS[config][2] for config in SETS if config not in found]
+    missing = [SETS[config] for config in SETS if config not in found]
     if total == rows and not missing and (accept or not wrong):
         return
     if total != rows:

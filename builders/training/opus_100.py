@@ -10,7 +10,7 @@ from builders.shaping.benchmark_index import INDEX_FILE
 from builders.shaping.bitexts import Bitext, build_bitext, read_translations, texts_of_bitext
 from builders.shaping.measurements import measure_tokens, tokens_file
 from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined
-from builders.spec import ConfigPrompts, Prompts, Raw, RawFiles, Source, Tables, dataset
+from builders.spec import Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
 
 NAME = "opus_100"
@@ -56,7 +56,6 @@ SOURCE = Source(
         (CONFIG,),
     ),
     mining=mining((CONFIG,)),
-    prompts=Prompts("", configs=(ConfigPrompts(CONFIG, ("classification",)),)),
     citation=("snegirev2025rumteb",),
     sample={"rows": 9, "mined_ranks": (2, 4)},
 )

@@ -12,7 +12,7 @@ from builders.shaping.measurements import measure_tokens, read_tokens, tokens_fi
 from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined
 from builders.shaping.rows import drop
 from builders.shaping.sampling import hash_order
-from builders.spec import ConfigPrompts, Dropped, Prompts, Raw, RawFiles, Source, Tables, dataset
+from builders.spec import Dropped, Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
 
 CONFIG = "paraphrases"
@@ -76,7 +76,6 @@ SOURCE = Source(
         (CONFIG,),
     ),
     mining=mining((CONFIG,)),
-    prompts=Prompts("", configs=(ConfigPrompts(CONFIG, ("classification",)),)),
     citation=("snegirev2025rumteb",),
     sample={"rows": 8, "mined_ranks": (2, 4)},
 )

@@ -7,7 +7,7 @@ from builders.reading.json import read_json_lines
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
 from builders.shaping.contrastive import CLEANED, make_pairs
 from builders.shaping.rows import refuse
-from builders.spec import ConfigPrompts, Prompts, RawFiles, Source, Tables, Version, dataset
+from builders.spec import RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Contrastive
 
 CONFIG = "query2doc"
@@ -38,7 +38,6 @@ SOURCE = Source(
         "1.0.0": "The set Query2doc of the ruMTEB paper's Table 6, as far as the paper says how it was made.",
         "2.0.0": Version(CLEANED, {"clean": True}),
     },
-    prompts=Prompts("", configs=(ConfigPrompts(CONFIG, ("search_query", "search_document")),)),
     citation=("snegirev2025rumteb",),
     sample={"rows": 9},
 )

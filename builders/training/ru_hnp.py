@@ -6,7 +6,7 @@ from builders.raw_files import hub
 from builders.reading.parquet import read_parquet
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
 from builders.shaping.contrastive import CLEANED, make_pairs
-from builders.spec import ConfigPrompts, Prompts, RawFiles, Source, Tables, Version, dataset
+from builders.spec import RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Contrastive
 
 CONFIG = "ru-hnp"
@@ -42,7 +42,6 @@ SOURCE = Source(
         "1.0.0": "The set RuHNP of the ruMTEB paper's Table 6, as far as the paper says how it was made.",
         "2.0.0": Version(CLEANED, {"clean": True}),
     },
-    prompts=Prompts("", configs=(ConfigPrompts(CONFIG, ("classification",)),)),
     citation=("snegirev2025rumteb",),
     sample={"rows": 13},
 )

@@ -11,7 +11,7 @@ from builders.shaping.contrastive import apply_rules, make_pairs, texts_to_measu
 from builders.shaping.measurements import drop_below, measure_tokens, read_tokens, tokens_file
 from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined
 from builders.shaping.rows import refuse
-from builders.spec import ConfigPrompts, Prompts, Raw, RawFiles, Source, Tables, dataset
+from builders.spec import Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
 
 NAME = "ru_paraphrase_nmt_leipzig"
@@ -70,7 +70,6 @@ SOURCE = Source(
         (CONFIG,),
     ),
     mining=mining((CONFIG,)),
-    prompts=Prompts("", configs=(ConfigPrompts(CONFIG, ("classification",)),)),
     citation=("snegirev2025rumteb",),
     sample={"rows": 7, "mined_ranks": (2, 4)},
 )

@@ -10,7 +10,7 @@ from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
 from builders.shaping.contrastive import make_short_pairs, texts_to_measure
 from builders.shaping.measurements import measure_tokens, read_tokens, tokens_file
 from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined
-from builders.spec import ConfigPrompts, Prompts, Raw, RawFiles, Source, Tables, dataset
+from builders.spec import Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
 
 CONFIG = "sberquad"
@@ -65,7 +65,6 @@ SOURCE = Source(
         (CONFIG,),
     ),
     mining=mining((CONFIG,)),
-    prompts=Prompts("", configs=(ConfigPrompts(CONFIG, ("search_query", "search_document")),)),
     citation=("snegirev2025rumteb",),
     sample={"rows": 8, "mined_ranks": (2, 4)},
 )

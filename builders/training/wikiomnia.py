@@ -9,7 +9,7 @@ from builders.reading.json import json_objects
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
 from builders.shaping.contrastive import CLEANED, make_pairs
 from builders.shaping.popularity import TIMES, PairSet, select_pool
-from builders.spec import ConfigPrompts, Prompts, Raw, RawFiles, Source, Tables, Version, dataset
+from builders.spec import Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Contrastive
 
 NAME = "wikiomnia"
@@ -47,7 +47,6 @@ SOURCE = Source(
         "1.0.0": "The set WikiOmnia of the ruMTEB paper's Table 6, as far as the paper says how it was made.",
         "2.0.0": Version(CLEANED, {"clean": True}),
     },
-    prompts=Prompts("", configs=(ConfigPrompts(CONFIG, ("search_query", "search_document")),)),
     citation=("snegirev2025rumteb",),
     sample={"rows": 9},
 )

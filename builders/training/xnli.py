@@ -11,7 +11,7 @@ from builders.shaping.contrastive import make_short_pairs, texts_to_measure
 from builders.shaping.measurements import measure_tokens, read_tokens, tokens_file
 from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined
 from builders.shaping.rows import drop, refuse
-from builders.spec import ConfigPrompts, Dropped, Prompts, Raw, RawFiles, Source, Tables, dataset
+from builders.spec import Dropped, Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
 
 CONFIG = "xnli"
@@ -85,7 +85,6 @@ SOURCE = Source(
         (CONFIG,),
     ),
     mining=mining((CONFIG,)),
-    prompts=Prompts("", configs=(ConfigPrompts(CONFIG, ("classification",)),)),
     citation=("snegirev2025rumteb",),
     sample={"rows": 9, "mined_ranks": (2, 4)},
 )

@@ -15,7 +15,7 @@ from builders.shaping.measurements import LIMIT, measure_tokens, tokens_file
 from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined
 from builders.shaping.popularity import TIMES, PairSet, build_sets, texts_to_measure
 from builders.shaping.text import WHITE_SPACE
-from builders.spec import ConfigPrompts, Prompts, Raw, RawFiles, Source, Tables, dataset
+from builders.spec import Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
 
 NAME = "yandex_q"
@@ -109,9 +109,6 @@ SOURCE = Source(
         (QA, TITLE_BODY),
     ),
     mining=mining((QA, TITLE_BODY)),
-    prompts=Prompts(
-        "", configs=(ConfigPrompts(QA, ("search_query", "search_document")), ConfigPrompts(TITLE_BODY, ("clustering",)))
-    ),
     citation=("snegirev2025rumteb",),
     sample={"qa_rows": 5, "title_body_rows": 4, "mined_ranks": (2, 4)},
 )

@@ -1,13 +1,8 @@
 """The tables of the papers beside our datasets: the tasks of the benchmarks, and the sets that ru-en-RoSBERTa was trained on.
 
-benchmark_table.json holds, for each dataset of a benchmark, `paper`: its size as printed in the paper's table; `expected` or
-`size`: the size that version 1.0.0 should have, as train / validation / test where there are several splits (`raw` marks a count
-of raw records, before the recipe drops any); `wrong`: the error in the paper's table; `real_test`: true where the complete raw
-files of the evaluated split were available when the file was written. What was built is in the ledger.
-
-training_table.json has a line for each set: its name and rows (thousands) as printed in the table, its part of the corpus, its
-prefix, the source that it is from and, where there is a builder, the dataset and the config. The licence and the raw files are
-those of the builder.
+What the papers print is in builders/papers. expected_sizes.json holds the size that version 1.0.0 of a dataset should have, as
+train / validation / test where there are several splits (`raw` marks a count of raw records, before the recipe drops any). What
+was built is in the ledger.
 
 python -m pipelines.catalogue_pages.paper_tables
 """
@@ -15,12 +10,15 @@ python -m pipelines.catalogue_pages.paper_tables
 import json
 import textwrap
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from builders import catalogue
-from builders.spec import version_key
+from builders import catalogue, papers
+from builders.benchmarks import BENCHMARKS
+from builders.spec import TRAINING, version_key
+from cards import markdown
 from pipelines.catalogue_pages.sources import file_needs
 from pipelines.process import tables
 from pipelines.process.tables import WIDTH
@@ -28,58 +26,100 @@ from pipelines.process.terminal import format_size
 from pipelines.raw.settings import RawSettings
 from pipelines.release import ledger
 
-TASKS: Mapping[str, Mapping[str, Mapping[str, Any]]] = json.loads(
-    Path(__file__).with_name("benchmark_table.json").read_text("utf-8")
-)
-# For a dataset that names the benchmark but has no entry above.
-UNLISTED = {"paper": "not in the paper", "expected": "-", "group": "not in the paper", "size": "-"}
+EXPECTED: Mapping[str, str] = json.loads(Path(__file__).with_name("expected_sizes.json").read_text("utf-8"))
 # A dataset of ruMTEB is a block: its name and its sizes are too long for one line.
 INDENT, COLUMN = "    ", 25
 NOTES = {
-    "rumteb": "Sizes are rows of train / validation / test, without the splits that a task does not have. paper: as printed in"
-    " Table 1; `not recorded`: the table has a size that nobody has written down here yet. expected: what the recipe of version"
-    " 1.0.0 should give. built: what it gave on complete, verified raw files, from the ledger; - if there is none.",
-    "ateb": "Sizes are rows (reasoning: queries; document-level: documents) of train / validation / test, without the splits that"
-    " a task does not have. raw: records of the raw files, before any are dropped. -: unknown without the raw files.",
+    "rumteb": "Sizes are of train / validation / test, without the splits that a task does not have. paper: as printed in"
+    " Table 1, rows if nothing else is said. expected: what the recipe of version 1.0.0 should give. built: what it gave on"
+    " verified real files, from the ledger; - if there is nothing. In the output folder: what was built here.",
+    "ateb": "The paper prints no sizes. Sizes are rows (reasoning: queries; document-level: documents) of train / validation"
+    " / test, without the splits that a task does not have. raw: records of the raw files, before any are dropped. -:"
+    " unknown without the raw files. here: in the output folder.",
 }
+
+
+@dataclass(frozen=True)
+class PaperTask:
+    """A dataset of a benchmark as its paper has it. size: as printed, empty where it prints none. group: ours of ATEB's tasks."""
+
+    size: str
+    expected: str
+    group: str = ""
+    note: str = ""
+
+
+UNLISTED = PaperTask("not in the paper", "-", "not in the paper")  # names the benchmark, but is not in its table
+
+
+def paper_tasks(benchmark: str) -> dict[str, PaperTask]:
+    """The datasets of a benchmark, in the order of its paper; none for a group without a table."""
+    if benchmark == "rumteb":
+        sizes = papers.sizes().values()
+        return {row.dataset: PaperTask(_printed(row), EXPECTED[row.dataset], note=row.note) for row in sizes}
+    tasks = papers.ateb_tasks().values() if benchmark == "ateb" else ()
+    return {task.dataset: PaperTask("", EXPECTED[task.dataset], task.group) for task in tasks}
+
+
+def _printed(row: papers.Size) -> str:
+    cells = " / ".join(markdown.number(int(cell)) for cell in (row.train, row.validation, row.test) if cell)
+    return f"{cells} {row.counts}" if row.counts in ("queries", "judgements") else cells
 
 
 def benchmark_page(benchmark: str, descriptions: Sequence[Mapping[str, Any]], width: int | None = None) -> str:
     """The table of a benchmark. descriptions: of its datasets, by `pipelines.show.describe`. width: as for tables.table."""
-    datasets, facts = {row["dataset"]: row for row in descriptions}, dict(TASKS[benchmark])
-    facts |= {name: UNLISTED for name in datasets if name not in facts}
+    datasets, tasks = {row["dataset"]: row for row in descriptions}, paper_tasks(benchmark)
+    tasks |= {name: UNLISTED for name in datasets if name not in tasks}
+    note = textwrap.wrap(f"{status_line(descriptions)} {NOTES[benchmark]}", WIDTH)
     if benchmark == "rumteb":
-        entries = [_rumteb_entry(datasets[name], fact) for name, fact in facts.items()]
+        entries = [_rumteb_entry(datasets[name], task) for name, task in tasks.items()]
         heading = ["dataset  task", *_columns("paper", "expected", "built"), "-" * WIDTH]
-        return "\n".join(
-            [*heading, *(line for entry in entries for line in entry), "", *textwrap.wrap(NOTES[benchmark], WIDTH)]
-        )
-    heading = ["dataset", "group", "source", "size", "license", "state", "built"]
-    rows = [heading, *(_ateb_row(datasets[name], fact) for name, fact in facts.items())]
-    return "\n".join(
-        [tables.table(rows, width=width, optional=("license", "source")), "", *textwrap.wrap(NOTES[benchmark], WIDTH)]
-    )
+        return "\n".join([*heading, *(line for entry in entries for line in entry), "", *note])
+    rows = [["dataset", "group", "source", "size", "license", "status", "here"]]
+    rows += [_ateb_row(datasets[name], task) for name, task in tasks.items()]
+    return "\n".join([tables.table(rows, width=width, optional=("license", "source")), "", *note])
 
 
-def _rumteb_entry(dataset: Mapping[str, Any], fact: Mapping[str, Any]) -> list[str]:
-    """A dataset with its sizes, the error in the paper's table, and the versions in the output folder: lines of at most WIDTH."""
+def status_line(descriptions: Sequence[Mapping[str, Any]]) -> str:
+    """How many datasets met real files: all of a version, or a part. descriptions: by `pipelines.show.describe`."""
+    counts = [sum(row["status"] == state for row in descriptions) for state in (ledger.VERIFIED, ledger.PART)]
+    part = f", {counts[1]} on a part" if counts[1] else ""
+    return f"{counts[0]} of {len(descriptions)} datasets {ledger.VERIFIED}{part}."
+
+
+def status_summary() -> str:
+    """How many datasets of each group have been built from complete real files, by the ledger: a sentence."""
+    parts = []
+    for group, title in (*((name, record.title) for name, record in BENCHMARKS.items()), (TRAINING, "the training datasets")):
+        states = [ledger.status(entry.dataset) for entry in catalogue.entries().values() if entry.group == group]
+        more = f" ({states.count(ledger.PART)} more in part)" if ledger.PART in states else ""
+        sets = f" with {len(papers.training_sets())} sets" if group == TRAINING else ""
+        parts.append(f"{states.count(ledger.VERIFIED)} of {len(states)} of {title}{sets}{more}")
+    return f"Built from complete real files so far: {', '.join(parts)}."
+
+
+def _rumteb_entry(dataset: Mapping[str, Any], task: PaperTask) -> list[str]:
+    """A dataset with its sizes, a note on the paper's, and the versions in the output folder: lines of at most WIDTH."""
     lines = [f"{dataset['dataset']}  {dataset['task']}"]
-    lines += _columns(fact["paper"], fact["expected"], built_size(dataset["dataset"]))
-    if "wrong" in fact:
-        lines += _wrap(f"wrong in the paper: {fact['wrong']}")
+    lines += _columns(task.size, task.expected, built_size(dataset["dataset"]))
+    if task.note:
+        lines += _wrap(f"Table 1: {task.note}")
+    lines += _wrap(dataset["status"])
     if dataset["built"] != "-":
         lines += _wrap(f"in the output folder: {dataset['built']}")
     return lines
 
 
 def built_size(dataset: str) -> str:
-    """The size of version 1.0.0 in the ledger: rows by split, or documents and queries; - if it is not there."""
-    entry = ledger.find_entry(dataset, "1.0.0")
+    """The size of version 1.0.0 in the ledger: rows by split, or documents and queries; of a part of it; - if it has neither."""
+    entry = ledger.find_entry(dataset, "1.0.0") or ledger.read_parts().get(dataset, {}).get("1.0.0")
     if entry is None:
         return "-"
     counts = {table.config: table.rows for table in entry.tables}
     if "queries" in counts:
         return f"{counts['corpus']:,} documents, {counts['queries']:,} queries"
+    if isinstance(entry, ledger.LedgerPart):
+        return ", ".join(f"{table.split} {table.rows:,}" for table in entry.tables)
     return " / ".join(f"{table.rows:,}" for table in entry.tables)
 
 
@@ -94,23 +134,26 @@ def _wrap(sentence: str) -> list[str]:
     return textwrap.wrap(sentence, WIDTH, initial_indent=INDENT, subsequent_indent=INDENT * 2)
 
 
-def _ateb_row(dataset: Mapping[str, Any], fact: Mapping[str, Any]) -> list[str]:
-    cells = [dataset["dataset"], fact["group"], dataset["source"], fact["size"], dataset["license"]]
-    return [*cells, _state(dataset, fact), dataset["built"]]
+def _ateb_row(dataset: Mapping[str, Any], task: PaperTask) -> list[str]:
+    cells = [dataset["dataset"], task.group, dataset["source"], task.expected, dataset["license"]]
+    return [*cells, _state(dataset), dataset["built"]]
 
 
-def _state(dataset: Mapping[str, Any], fact: Mapping[str, Any]) -> str:
-    """What was built from real raw files: a whole version (the newest in the ledger), the evaluated split, or nothing."""
+def _state(dataset: Mapping[str, Any]) -> str:
+    """The status, and the newest version that the ledger has."""
     versions = [version for version in dataset["versions"] if ledger.find_entry(dataset["dataset"], version)]
-    if versions:
-        return f"built version {max(versions, key=version_key)}"
-    return "complete real test set" if fact.get("real_test") else "golden sample only"
+    newest = f", {max(versions, key=version_key)}" if versions else ""
+    return f"{dataset['status']}{newest}"
 
 
-SETS: Sequence[Mapping[str, Any]] = json.loads(Path(__file__).with_name("training_table.json").read_text("utf-8"))
-NO_BUILDER = "no builder yet"
+PARTS = {
+    "Basic English Datasets": "basic English",
+    "Basic Russian Datasets": "basic Russian",
+    "Additional Synthetic Datasets": "synthetic",
+    "Additional Retrieval Datasets": "retrieval",
+}
 NOTE = (
-    "paper: rows as printed in Table 6, in thousands. prefix: search is short for search_query and search_document."
+    "paper: pairs as printed in Table 6, in thousands. prefix: search is short for search_query and search_document."
     " license: where it is other, unknown or non-commercial, publish asks for --i-have-the-rights. raw: the files of the"
     " source that the newest version reads, as far as their sizes are known; sets of one dataset share them. to get: raw"
     " files that no program downloads, or whose publisher asks you to accept terms. ours: the rows of the newest version"
@@ -122,24 +165,20 @@ NOTE = (
 def training_page(descriptions: Sequence[Mapping[str, Any]], width: int | None = None) -> str:
     """The table. descriptions: of our training data, by `pipelines.show.describe`. width: as for tables.table."""
     datasets = {row["dataset"]: row for row in descriptions}
+    sets = [row for row in papers.training_sets() if row.dataset in datasets]
     rows = [["set", "part", "paper", "prefix", "source", "license", "raw", "to get", "ours"]]
-    for paper_set in SETS:
-        paper = [
-            paper_set["set"],
-            paper_set["part"],
-            f"{paper_set['thousands']}K",
-            paper_set["prefix"],
-            paper_set["source"],
-        ]
-        rows.append([*paper, *_our_cells(datasets.get(paper_set.get("dataset")), paper_set)])
-    built = [paper_set for paper_set in SETS if paper_set.get("dataset") in datasets]
-    sums = [sum(paper_set["thousands"] for paper_set in some) for some in (SETS, built)]
-    summary = (
-        f"{len(SETS)} sets with {sums[0]:,}K rows; {len(built)} of them, with {sums[1]:,}K rows, have a builder:"
-        f" {', '.join(datasets)}."
-    )
+    for row in sets:
+        dataset = datasets[row.dataset]
+        paper = [row.set, PARTS[row.part], f"{float(row.thousands):g}K", row.prefix.split("_")[0], dataset["source"]]
+        rows.append([*paper, *_our_cells(dataset, row)])
     table = tables.table(rows, width=width, optional=("part", "source", "to get", "raw", "license"))
-    below = [line for words in (summary, NOTE) for line in textwrap.wrap(words, WIDTH, break_on_hyphens=False)]
+    pairs = sum(row.pairs for row in sets)
+    words = f"{len(sets)} sets with about {pairs:,} pairs, in {len(datasets)} datasets."
+    below = [
+        line
+        for text in (words, status_line(descriptions), NOTE)
+        for line in textwrap.wrap(text, WIDTH, break_on_hyphens=False)
+    ]
     return "\n".join([table, "", *below])
 
 
@@ -148,8 +187,10 @@ def describe_sets(row: Mapping[str, Any]) -> list[dict[str, Any]]:
 
     raw_bytes: of its downloads with a known size; raw_unknown: the number of the others. by_hand, gated: keys of raw files.
     """
-    ours = [paper_set for paper_set in SETS if paper_set.get("dataset") == row["dataset"]]
-    return [{**our, "license": row["license"], **_needs(row, our["config"])} for our in ours]
+    return [
+        {**asdict(printed), "license": row["license"], **_needs(row, config)}
+        for config, printed in papers.sets_of(row["dataset"]).items()
+    ]
 
 
 def _needs(row: Mapping[str, Any], config: str) -> dict[str, Any]:
@@ -166,18 +207,16 @@ def _needs(row: Mapping[str, Any], config: str) -> dict[str, Any]:
     }
 
 
-def _our_cells(row: Mapping[str, Any] | None, paper_set: Mapping[str, Any]) -> list[str]:
+def _our_cells(row: Mapping[str, Any], printed: papers.TrainingSet) -> list[str]:
     """Licence, raw files, what to get and our rows of a set."""
-    if row is None:
-        return ["-", "-", "-", NO_BUILDER]
-    needs = _needs(row, paper_set["config"])
+    needs = _needs(row, printed.config)
     known, unknown = needs["raw_bytes"], needs["raw_unknown"]
     raw = " + ".join(
         filter(None, [format_size(known) if known else "", f"{unknown if known else ''} unknown" if unknown else ""])
     )
     lists = {"by hand": needs["by_hand"], "gated": needs["gated"]}
     to_get = "; ".join(f"{name}: {', '.join(keys)}" for name, keys in lists.items() if keys)
-    return [row["license"], raw.strip(), to_get or "-", _our_rows(row, paper_set["config"])]
+    return [row["license"], raw.strip(), to_get or "-", _our_rows(row, printed.config)]
 
 
 def _our_rows(row: Mapping[str, Any], config: str) -> str:
@@ -192,23 +231,19 @@ def training_markdown() -> str:
     """The table, as Markdown."""
     definitions = {entry.dataset: catalogue.load(entry) for entry in catalogue.entries().values()}
     lines = [
-        "| set | rows in Table 6 | dataset, config | licence | digests known | by hand |",
+        "| set | pairs in Table 6 | dataset, config | licence | digests known | by hand |",
         "| --- | ---: | --- | --- | --- | --- |",
     ]
-    for paper_set in SETS:
-        name, config = paper_set.get("dataset"), paper_set.get("config")
-        ours = ["no builder yet", "", "", ""]
-        if name:
-            definition = definitions[name]
-            keys = catalogue.needed_files(definition, definition.dataset.task.splits, definition.dataset.newest)
-            mine = [key for key in keys if not key.startswith("mined-") or key == f"mined-{config}"]
-            needs = file_needs(definition.source, mine, RawSettings().lock_files)
-            fetched = [need for need in needs.values() if need.access != "by hand"]
-            by_hand = [key.removesuffix(f"-{config}") for key, need in needs.items() if need.access == "by hand"]
-            known = sum(need.digest for need in fetched)
-            ours = [f"`{name}`, `{config}`", definition.license, f"{known} of {len(fetched)}", ", ".join(by_hand)]
-        cells = [paper_set["set"], f"{paper_set['thousands']}K", *ours]
-        lines.append(f"| {' | '.join(cells)} |")
+    for row in papers.training_sets():
+        definition = definitions[row.dataset]
+        keys = catalogue.needed_files(definition, definition.dataset.task.splits, definition.dataset.newest)
+        mine = [key for key in keys if not key.startswith("mined-") or key == f"mined-{row.config}"]
+        needs = file_needs(definition.source, mine, RawSettings().lock_files)
+        fetched = [need for need in needs.values() if need.access != "by hand"]
+        by_hand = [key.removesuffix(f"-{row.config}") for key, need in needs.items() if need.access == "by hand"]
+        known = f"{sum(need.digest for need in fetched)} of {len(fetched)}"
+        ours = [f"`{row.dataset}`, `{row.config}`", definition.license, known, ", ".join(by_hand)]
+        lines.append(f"| {' | '.join([row.set, f'{float(row.thousands):g}K', *ours])} |")
     return "\n".join(lines) + "\n"
 
 

@@ -358,7 +358,9 @@ def write_index(site_dir: Path, datasets: Sequence[tuple[Definition, Sequence[Re
     rows = sorted((_dataset_row(*dataset) for dataset in datasets), key=lambda row: not row["built"])
     names = {row["name"]: row for row in rows}
     filters = [(key, title, _choices(key, rows)) for key, title in FILTERS.items()]
-    tables = [_benchmark(name, names) for name in paper_tables.TASKS if names.keys() & paper_tables.TASKS[name].keys()]
+    tables = [
+        _benchmark(name, names) for name in paper_tables.NOTES if names.keys() & paper_tables.paper_tasks(name).keys()
+    ]
     built = sum(len(releases) for _, releases in datasets)
     write_page(site_dir / "index.html", "index", "", rows=rows, filters=filters, tables=tables, built=built)
 
@@ -414,20 +416,20 @@ def _count_rows(task: tasks.Task, standings: Sequence[Mapping[str, Any]], newest
 
 def _benchmark(name: str, rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """The table of a benchmark: its datasets in the order of the paper, with the sizes that the paper, the recipe and we have."""
-    facts = paper_tables.TASKS[name]
     entries = []
-    for dataset, fact in facts.items():
+    for dataset, task in paper_tables.paper_tasks(name).items():
         if dataset not in rows:  # a site of some datasets only
             continue
         entries.append(
             {
                 "name": dataset,
                 "row": rows[dataset],
-                "paper": fact.get("paper", ""),
-                "expected": fact.get("expected", fact.get("size", "")),
-                "group": fact.get("group", ""),
+                "paper": task.size,
+                "expected": task.expected,
+                "group": task.group,
                 "ledger": paper_tables.built_size(dataset),
-                "wrong": fact.get("wrong", ""),
+                "status": ledger.status(dataset),
+                "note": task.note,
             }
         )
     benchmark = BENCHMARKS[name]

@@ -85,7 +85,13 @@ PUBLISHED_AS: Mapping[str, str] = MappingProxyType(
         "intfloat/multilingual-e5-small": "mE5-small",
         "intfloat/multilingual-e5-base": "mE5-base",
         "intfloat/multilingual-e5-large": "mE5-large",
+        "intfloat/multilingual-e5-large-instruct": "mE5-large-instruct",
+        "intfloat/e5-mistral-7b-instruct": "E5-mistral-7b-instruct",
         "cointegrated/rubert-tiny2": "rubert-tiny2",
+        "ai-forever/sbert_large_nlu_ru": "SBERT large-nlu-ru",
+        "ai-forever/sbert_large_mt_nlu_ru": "SBERT large-mt-nlu-ru",
+        "ai-forever/ru-en-RoSBERTa": "ru-en-RoSBERTa",
+        "BAAI/bge-m3": "BGE-M3",
     }
 )
 

@@ -1,19 +1,21 @@
 """The ledger: the content hash of every version built from complete real sources, committed with the code.
 
     {dataset: {version: {"content_sha256": ..., "tables": [{config, split, rows, content_sha256}], "raw": {name: sha256},
-                         "published": [repository, ...], "commits": {repository: sha}}}}
+                         "published": [repository, ...], "commits": {repository: sha}}},
+     "parts": {dataset: {version: {"splits": [...], "tables": [...], "raw": {...}}}}}
 
-Years later it says whether a rebuilt version is the one that was released. `published` is there once a version is on the Hub:
-from then on its rows cannot be replaced. `commits` holds the commit that the tag of the version was on when the publication was
-recorded; repositories recorded by an older version of this package have none.
+`parts` has what was built from complete real files of some splits: no version, so it blocks nothing; it says that the recipe has
+met real files. Years later the ledger says whether a rebuilt version is the one that was released. `published` is there once a
+version is on the Hub: from then on its rows cannot be replaced. `commits` holds the commit that the tag of the version was on
+when the publication was recorded; repositories recorded by an older version of this package have none.
 """
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 
@@ -57,6 +59,40 @@ class LedgerEntry:
     commits: dict[str, CommitSha] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class LedgerPart:
+    """What the ledger keeps of some splits of a version. raw: sha256 by name of the raw file."""
+
+    splits: tuple[str, ...]
+    tables: tuple[LedgerTable, ...]
+    raw: dict[str, Sha256]
+
+
+Entries = dict[str, dict[str, LedgerEntry]]
+Parts = dict[str, dict[str, LedgerPart]]
+PARTS = "parts"
+Status = Literal["verified on complete real files", "verified on a part", "golden sample only"]
+VERIFIED, PART, SAMPLE = get_args(Status)
+
+
+def status(dataset: str, ledger: Path = LEDGER) -> Status:
+    """Which real files a recipe has met: all of a version, those of some splits, or none.
+
+    Raises ReleaseError for a damaged ledger.
+    """
+    entries, parts = _read(ledger)
+    found: Status = VERIFIED if dataset in entries else PART if dataset in parts else SAMPLE
+    return found
+
+
+def release_status(manifest: Manifest) -> Status:
+    """The status of a dataset once this release is in the ledger."""
+    if ledger_entry(manifest):
+        return VERIFIED  # type: ignore[no-any-return]
+    known = status(manifest.dataset)
+    return PART if known == SAMPLE and ledger_part(manifest) else known
+
+
 def ledger_entry(manifest: Manifest) -> LedgerEntry | None:
     """The entry of a release; None for a sample, a part, or a release from files of unknown digest."""
     verified = all(file.verified for file in manifest.raw)
@@ -65,8 +101,20 @@ def ledger_entry(manifest: Manifest) -> LedgerEntry | None:
 
 def release_entry(manifest: Manifest) -> LedgerEntry:
     """The entry of a release, whatever it was built from."""
+    return LedgerEntry(manifest.content_sha256, *_tables_and_raw(manifest))
+
+
+def ledger_part(manifest: Manifest) -> LedgerPart | None:
+    """The entry of a release of some splits; None for a sample, and for one from files of unknown digest."""
+    if not manifest.partial or manifest.sample or not all(file.verified for file in manifest.raw):
+        return None
+    splits = tuple(dict.fromkeys(table.split for table in manifest.tables))
+    return LedgerPart(splits, *_tables_and_raw(manifest))
+
+
+def _tables_and_raw(manifest: Manifest) -> tuple[tuple[LedgerTable, ...], dict[str, Sha256]]:
     tables = [LedgerTable(table.config, table.split, table.rows, table.content_sha256) for table in manifest.tables]
-    return LedgerEntry(manifest.content_sha256, tuple(tables), {file.name: file.sha256 for file in manifest.raw})
+    return tuple(tables), {file.name: file.sha256 for file in manifest.raw}
 
 
 def find_entry(dataset: str, version: str, ledger: Path = LEDGER) -> LedgerEntry | None:
@@ -91,6 +139,15 @@ def record_entry(dataset: str, version: str, entry: LedgerEntry, ledger: Path = 
     return _update(dataset, version, keep_publications, ledger)
 
 
+def record_part(dataset: str, version: str, part: LedgerPart, ledger: Path = LEDGER) -> bool:
+    """Write what was built of some splits, in place of what was there; returns whether the ledger changed."""
+
+    def change(_: Entries, parts: Parts) -> None:
+        parts.setdefault(dataset, {})[version] = part
+
+    return _change(change, ledger)
+
+
 def record_publication(manifest: Manifest, repo: str, commit: str, ledger: Path = LEDGER) -> bool:
     """Write that a version is published in a repository of the Hub; returns whether the ledger changed.
 
@@ -108,42 +165,66 @@ def record_publication(manifest: Manifest, repo: str, commit: str, ledger: Path 
 
 def _update(dataset: str, version: str, change: Callable[[LedgerEntry | None], LedgerEntry], ledger: Path) -> bool:
     """Replace an entry by what `change` returns for it."""
+
+    def replace_entry(entries: Entries, _: Parts) -> None:
+        entries.setdefault(dataset, {})[version] = change(entries.get(dataset, {}).get(version))
+
+    return _change(replace_entry, ledger)
+
+
+def _change(change: Callable[[Entries, Parts], None], ledger: Path) -> bool:
+    """Write what `change` makes of the ledger; returns whether it changed."""
     if not can_record(ledger):
         return False
     with locked(ledger.with_name(f".{ledger.name}.lock"), "the ledger", remove=True):
-        content = read_ledger(ledger)
-        old = content.get(dataset, {}).get(version)
-        entry = change(old)
-        if old != entry:
-            content.setdefault(dataset, {})[version] = entry
-            write_atomically(ledger, _dump(content))
-        return old != entry
+        entries, parts = _read(ledger)
+        before = _dump(entries, parts)
+        change(entries, parts)
+        after = _dump(entries, parts)
+        if before != after:
+            write_atomically(ledger, after)
+        return before != after
 
 
-def read_ledger(ledger: Path = LEDGER) -> dict[str, dict[str, LedgerEntry]]:
+def read_ledger(ledger: Path = LEDGER) -> Entries:
     """All entries, by dataset and version; none where the file is missing.
 
     Raises ReleaseError for a damaged ledger.
     """
+    return _read(ledger)[0]
+
+
+def read_parts(ledger: Path = LEDGER) -> Parts:
+    """What was built of some splits, by dataset and version. Raises ReleaseError for a damaged ledger."""
+    return _read(ledger)[1]
+
+
+def _read(ledger: Path) -> tuple[Entries, Parts]:
     if not ledger.is_file():
-        return {}
+        return {}, {}
     try:
-        return msgspec.json.decode(ledger.read_bytes(), type=dict[str, dict[str, LedgerEntry]])
+        sections = msgspec.json.decode(ledger.read_bytes(), type=dict[str, msgspec.Raw])
+        parts = msgspec.json.decode(sections.pop(PARTS, b"{}"), type=Parts)
+        return {name: msgspec.json.decode(raw, type=dict[str, LedgerEntry]) for name, raw in sections.items()}, parts
     except INVALID_JSON as error:
         todo = "repair it by hand, or restore it from version control"
         raise ReleaseError("damaged ledger", where=str(ledger), found=str(error), todo=todo) from None
 
 
-def _dump(content: dict[str, dict[str, LedgerEntry]]) -> str:
-    """The text of the ledger: all keys in a fixed order; `published` and `commits` only where there are any."""
-    plain = {
-        name: {version: asdict(entry) for version, entry in sorted(versions.items())}
-        for name, versions in sorted(content.items())
-    }
+def _dump(entries: Entries, parts: Parts) -> str:
+    """The text of the ledger: all keys in a fixed order; `published`, `commits` and `parts` only where there are any."""
+    plain = _sorted(entries)
     for entry in (entry for versions in plain.values() for entry in versions.values()):
         if not entry["published"]:
             del entry["published"]
         commits = dict(sorted(entry.pop("commits").items()))
         if commits:
             entry["commits"] = commits
-    return json.dumps(plain, indent=2) + "\n"
+    return json.dumps(plain | ({PARTS: _sorted(parts)} if parts else {}), indent=2) + "\n"
+
+
+def _sorted(section: Mapping[str, Mapping[str, LedgerEntry | LedgerPart]]) -> dict[str, Any]:
+    return {
+        name: {version: asdict(entry) for version, entry in sorted(versions.items())}
+        for name, versions in sorted(section.items())
+    }

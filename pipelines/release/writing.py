@@ -28,7 +28,7 @@ from pipelines.audit.quality import explain_findings, known_findings_of_splits, 
 from pipelines.audit.tables import Frames, hash_seed
 from pipelines.process.files import link_or_copy
 from pipelines.process.stages import read_stages, stage
-from pipelines.release import fingerprint, folder, parquet
+from pipelines.release import fingerprint, folder, ledger, parquet
 from pipelines.release.content_hash import dataset_sha256
 from pipelines.release.examples import choose_examples, quote_findings
 from pipelines.release.figures import count_agreeing
@@ -230,12 +230,13 @@ def _evidence(
     """What the card shows of the rows; no texts where the licence forbids derivatives."""
     task, agreement = definition.dataset.task, count_agreeing(manifest, described)
     comparison = shared_with_others(manifest.dataset, manifest.content_sha256)
+    status = ledger.release_status(manifest)
     if not permits_derivatives(definition.license):
-        return Evidence(agreement=agreement, quotable=False, comparison=comparison)
+        return Evidence(agreement=agreement, quotable=False, comparison=comparison, status=status)
     evaluated = tasks.evaluated_split(task)
     split = evaluated if evaluated in manifest.splits else manifest.splits[-1]
     examples, quotes = choose_examples(task, frames, split, found), quote_findings(task, frames, found)
-    return Evidence(examples, quotes, agreement, comparison=comparison)
+    return Evidence(examples, quotes, agreement, comparison=comparison, status=status)
 
 
 def _refuse_errors(identity: Identity, findings: list[Finding]) -> None:

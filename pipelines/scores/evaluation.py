@@ -15,14 +15,13 @@ import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 
-from builders.benchmarks import BUILT_IN, BuiltInTask, built_in_tasks
+from builders import papers
+from builders.benchmarks import BuiltInTask, built_in_tasks
 from builders.catalogue import Definition
 from builders.errors import DatasetError, ReleaseError, UsageError
 from builders.spec import Dataset
@@ -111,44 +110,27 @@ def _base_class(values: MtebTask) -> Any:
     return getattr(importlib.import_module("mteb.abstasks"), values.type.mteb_class)
 
 
-FILE = Path(__file__).parent / "published_scores.json"
-
-
-class _Table(msgspec.Struct, forbid_unknown_fields=True):
-    """The scores of a paper.
-
-    source: the paper and its table. metrics: of each type of task, as mteb calls it. other_metrics: of tasks that have another
-    one. scores: times 100, by task and model.
-    """
-
-    source: str
-    metrics: dict[str, str]
-    other_metrics: dict[str, str]
-    scores: dict[str, dict[str, float]]
-
-
-@cache
-def _table() -> _Table:
-    return msgspec.json.decode(FILE.read_bytes(), type=_Table)
-
-
-def published_task(dataset: Dataset) -> str:
-    """The task under which the paper publishes scores on a dataset; empty where it does not.
-
-    It is mteb's built-in task, or the one that has the paper's name of the dataset although mteb reads another one.
-    """
-    names = [task.name for task in BUILT_IN if (task.namesake or task.dataset) == dataset.name]
-    return next((name for name in names if name in _table().scores), "")
+SOURCE = "Snegirev et al. (2025), ruMTEB, Table 8"
+# The metric of Table 8 for each type of task, as section 3.1 names it and mteb calls it; another one where footnote 11 has it.
+METRICS = {
+    "Classification": "accuracy",
+    "MultilabelClassification": "accuracy",
+    "PairClassification": "max_ap",
+    "Clustering": "v_measure",
+    "STS": "cosine_spearman",
+    "Reranking": "map_at_10",
+    "Retrieval": "ndcg_at_10",
+}
+OTHER_METRICS = {"miracl-reranking-ru": "ndcg_at_10"}
 
 
 def published_score(dataset: Dataset, model: str) -> Published | None:
-    """The published score of a model on a dataset; None where there is none. model: its name on our command line."""
-    table, task, name = _table(), published_task(dataset), published_name(model)
-    score = table.scores.get(task, {}).get(name)
+    """The score of a model on a dataset in Table 8; None where there is none. model: its name on our command line."""
+    score = papers.scores().get(dataset.name, {}).get(published_name(model))
     if score is None:
         return None
-    metric = table.other_metrics.get(task, table.metrics[dataset.task.type.name])
-    return Published(model=name, metric=metric, score=score, source=table.source)
+    metric = OTHER_METRICS.get(dataset.name, METRICS[dataset.task.type.name])
+    return Published(model=published_name(model), metric=metric, score=score, source=SOURCE)
 
 
 LIBRARIES = ("mteb", "datasets", "transformers", "sentence_transformers", "huggingface_hub")

@@ -42,26 +42,27 @@ def test_a_benchmark_lists_the_tasks_of_its_paper_and_of_the_catalogue(
 
 def test_rumteb_quotes_the_table_of_the_paper_and_notes_its_errors(tmp_path: Path) -> None:
     printed = benchmark_rows("rumteb", tmp_path)
-    assert "7,529 / 1,882 7,528 / 1,882 7,528 / 1,882 wrong in the paper" in printed["cedr-classification"]
+    assert "7,529 / 1,882 7,528 / 1,882 7,528 / 1,882 Table 1: wrong" in printed["cedr-classification"]
     assert "the source has 7,528 training rows" in printed["cedr-classification"]
     assert "misprint" in printed["inappropriateness-classification"]
-    assert "28,476 / 2,773 28,476 / 2,772 - wrong in the paper" in printed["ru-scibench-grnti-classification"]
-    assert "27,783 / 3,220 27,782 / 3,219 - wrong in the paper" in printed["ru-scibench-oecd-classification"]
-    assert "724,344 documents, 704,343 documents, - 10,000 queries" in printed["ria-news-retrieval"]
-    assert "10,000 queries and 10,000 judgements" in printed["ria-news-retrieval"]
-    for name, fact in paper_tables.TASKS["rumteb"].items():
-        assert "-" not in fact["paper"], "an unknown size is not recorded; a dash says that the paper has none"
-        explained = "wrong" in fact or "not recorded" in fact["paper"]
-        assert explained or fact["paper"] == fact["expected"], name
+    assert "28,476 / 2,773 28,476 / 2,772 - Table 1: wrong" in printed["ru-scibench-grnti-classification"]
+    assert "27,783 / 3,220 27,782 / 3,219 - Table 1: wrong" in printed["ru-scibench-oecd-classification"]
+    assert "10,000 queries 704,343 documents, - 10,000 queries" in printed["ria-news-retrieval"]
+    assert "the paper gives no reason" in printed["ria-news-retrieval"]
+    assert "2,845 judgements" in printed["rubq-retrieval"]
+    assert "1,692 queries" in printed["rubq-retrieval"]
+    for name, task in paper_tables.paper_tasks("rumteb").items():
+        assert task.note or task.size.removesuffix(" queries") == task.expected.removesuffix(" queries"), name
 
 
 def test_rumteb_calls_built_only_what_the_ledger_has(tmp_path: Path) -> None:
     printed = benchmark_rows("rumteb", tmp_path)
-    assert "not recorded 7,227 / 1,924 7,227 / 1,924" in printed["ru-paraphraser-sts"]
-    assert printed["rubq-reranking"] == "rubq-reranking Reranking 1,551 queries 1,551 queries -"
-    assert printed["ru-stsbenchmark-sts"].endswith(" 5,224 / 1,336 / 1,264 -")
-    built = {name for name, entry in printed.items() if not re.search(r" -( |$)", entry)}
+    assert "7,227 / 1,924 7,227 / 1,924 7,227 / 1,924" in printed["ru-paraphraser-sts"]
+    assert printed["rubq-reranking"] == "rubq-reranking Reranking 1,551 queries 1,551 queries - golden sample only"
+    assert printed["ru-stsbenchmark-sts"].endswith(" 5,224 / 1,336 / 1,264 - golden sample only")
+    built = {name for name, entry in printed.items() if not re.search(r" - ", entry)}
     assert built == {name for name in printed if ledger.find_entry(name, "1.0.0")}
+    assert {name for name, entry in printed.items() if entry.endswith("verified on complete real files")} == built
 
 
 def test_rumteb_fits_a_terminal_of_80_columns(tmp_path: Path) -> None:
@@ -102,12 +103,10 @@ def test_the_benchmark_sizes_match_the_published_figures() -> None:
     """A size that both data files contain is the same in both."""
     published = json.loads(figures.PUBLISHED.read_text("utf-8"))
     compared = 0
-    for name, fact in (paper_tables.TASKS["rumteb"] | paper_tables.TASKS["ateb"]).items():
+    for name, expected in paper_tables.EXPECTED.items():
         facts = published.get(name, {"facts": []})["facts"]
         sizes = {figure["path"][0]: figure["value"] for figure in facts if figure["path"][1:] == ["num_samples"]}
-        table_sizes = [
-            part for part in fact.get("expected", fact.get("size")).split(" / ") if part.replace(",", "").isdigit()
-        ]
+        table_sizes = [part for part in expected.split(" / ") if part.replace(",", "").isdigit()]
         if table_sizes and len(table_sizes) == len(sizes):
             splits = [split for split in definition_of(name).dataset.task.splits if split in sizes]
             assert table_sizes == [f"{sizes[split]:,}" for split in splits], name
@@ -117,22 +116,22 @@ def test_the_benchmark_sizes_match_the_published_figures() -> None:
 
 def test_ateb_lists_group_source_size_license_and_state(tmp_path: Path) -> None:
     printed = benchmark_rows("ateb", tmp_path)
-    for word in ("factuality", "esnli", "549,367 / 9,842 / 9,824", "mit", "complete real test set"):
+    for word in ("factuality", "esnli", "549,367 / 9,842 / 9,824", "mit", "verified on a part"):
         assert word in printed["esnli-classification"]
-    for word in ("safety", "hh_rlhf", "test 4,620", "complete real test set"):
+    for word in ("safety", "hh_rlhf", "test 4,620", "verified on a part"):
         assert word in printed["hhrlhf-harmlessness-classification"]
     for word in ("instruction following", "lmsys_arena", "golden sample only"):
         assert word in printed["lmsys-reranking"]
-    assert "built version" in printed["piqa-retrieval"]
+    assert "verified on complete real files, 3.0.0" in printed["piqa-retrieval"]
     for name, line in printed.items():
         recorded = [version for version in definition_of(name).dataset.versions if ledger.find_entry(name, version)]
-        assert ("built version" in line) == bool(recorded)
-        assert not recorded or f"built version {max(recorded, key=version_key)}" in line
+        assert ("complete real files" in line) == bool(recorded)
+        assert not recorded or f"complete real files, {max(recorded, key=version_key)}" in line
 
 
 def test_other_groups_and_json_output_have_the_usual_format(tmp_path: Path) -> None:
     heading = show("rarb", "--output", str(tmp_path)).splitlines()[0].split()
-    assert heading == ["dataset", "group", "task", "source", "license", "newest", "built"]
+    assert heading == ["dataset", "group", "task", "source", "license", "newest", "status", "built"]
     objects = [json.loads(line) for line in show("ateb", "--json", "--output", str(tmp_path)).splitlines()]
-    assert {row["dataset"] for row in objects} == set(paper_tables.TASKS["ateb"])
+    assert {row["dataset"] for row in objects} == set(paper_tables.paper_tasks("ateb"))
     assert all("summary" in row for row in objects)

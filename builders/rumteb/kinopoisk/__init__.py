@@ -11,7 +11,7 @@ from builders.shaping.cleaning import DEDUPLICATED, deduplicate_texts
 from builders.shaping.labels import label_numbers
 from builders.shaping.rows import drop
 from builders.shaping.sampling import split
-from builders.spec import Prompts, RawFiles, Source, Tables, Version, dataset
+from builders.spec import OWN_DRAW, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Classification
 
 NO_TEXT = r"[^\p{L}\p{N}\n]*"
@@ -95,9 +95,7 @@ SOURCE = Source(
         ),
     },
     sample={"train_per_class": 4, "validation_per_class": 1, "test_per_class": 1},
-    prompts=Prompts(
-        "Classify the sentiment expressed in the given movie review text", rosberta=("classification",), e5=("query",)
-    ),
+    own_rows=OWN_DRAW,
 )
 def sentiment(
     raw: RawFiles,

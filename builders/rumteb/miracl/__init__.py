@@ -20,16 +20,11 @@ from builders.shaping.measurements import LIMIT, measure_tokens, read_tokens, to
 from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined
 from builders.shaping.popularity import TIMES, select_pool
 from builders.shaping.sampling import list_candidates
-from builders.spec import ConfigPrompts, Prompts, RawFiles, Source, Tables, Version, dataset
+from builders.spec import RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Contrastive, Reranking, Retrieval
 
 JUDGED = "5b819c1a45c8a0a3ec9426f476694f44a29dfaf3"
 CORPUS = "d921ec7e349ce0d28daf30b2da9da5ee698bef0d"
-PROMPTS = Prompts(
-    "Given a question, retrieve Wikipedia passages that answer the question",
-    rosberta=("search_query", "search_document"),
-    e5=("query", "passage"),
-)
 
 SOURCE = Source(
     name="miracl",
@@ -75,7 +70,6 @@ SOURCE = Source(
             {"clean": True},
         ),
     },
-    prompts=PROMPTS,
     checkpoints=True,
     subset="ru",
 )
@@ -118,7 +112,6 @@ def retrieval(raw: RawFiles, *, clean: bool = False) -> Tables:
         ),
     },
     sample={"candidates": 4},
-    prompts=PROMPTS,
     checkpoints=True,
     subset="ru",
 )
@@ -171,7 +164,6 @@ def reranking(raw: RawFiles, *, candidates: int = 100, clean: bool = False) -> T
         (CONFIG,),
     ),
     mining=mining((CONFIG,)),
-    prompts=Prompts("", configs=(ConfigPrompts(CONFIG, ("clustering",)),)),
     citation=("snegirev2025rumteb",),
     sample={"rows": 12, "mined_ranks": (2, 4)},
 )

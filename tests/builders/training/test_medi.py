@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from builders import papers
 from builders.errors import SourceError
 from builders.spec import Raw, RawFiles, Tables
 from builders.training import medi
@@ -30,9 +31,10 @@ def build(tmp_path: Path, change: pl.Expr | None = None, **options: Any) -> Tabl
 
 
 def test_there_are_30_sets_with_the_rows_of_the_paper_and_its_remainder_is_300_tasks_of_600_rows() -> None:
-    thousands = sum(size for size, _, _ in medi.SETS.values())
-    assert (len(medi.SETS), thousands) == (30, 1255)
-    assert 1000 * thousands + 300 * 600 == DATASET.options("1.0.0")["rows"] == 1_435_000
+    printed = papers.sets_of("medi-contrastive")
+    assert [*printed] == [*medi.SETS]
+    assert sum(row.pairs for row in printed.values()) == 1_255_000
+    assert 1_255_000 + 300 * 600 == DATASET.options("1.0.0")["rows"] == 1_435_000
     assert len(medi.CONFIG_OF) == 30
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -13,9 +14,15 @@ from pipelines.release.ledger import (
     LEDGER,
     LedgerEntry,
     find_entry,
+    ledger_entry,
+    ledger_part,
+    read_ledger,
+    read_parts,
     record_entry,
+    record_part,
     record_publication,
     release_entry,
+    status,
 )
 
 REPO, SHA, OTHER_SHA = "org/terra-pairclassification", "a" * 40, "b" * 40
@@ -26,7 +33,7 @@ REPO, SHA, OTHER_SHA = "org/terra-pairclassification", "a" * 40, "b" * 40
     [
         (b"<<<<<<< HEAD\n{}", "JSON is malformed"),
         (b'{"cedr": {"1.0.0": {"more": ' + b"[" * 100_000, "maximum recursion depth exceeded"),
-        (b'{"cedr": {"1.0.0": {"content_sha256": "0"}}}', "$[...][...].content_sha256"),
+        (b'{"cedr": {"1.0.0": {"content_sha256": "0"}}}', "$[...].content_sha256"),
         (b'{"\xff": {}}', "utf-8"),
     ],
     ids=["not_json", "nested_deeply", "no_digest", "not_utf8"],
@@ -112,3 +119,36 @@ def test_the_ledger_of_an_installed_package_is_never_written(
     assert not record_entry(manifest.dataset, manifest.version, release_entry(manifest), own)
     assert list(tmp_path.iterdir()) == []
     assert record_publication(manifest, REPO, SHA, other), "a file that the user names is the user's"
+
+
+def test_what_was_built_of_some_splits_is_a_part_that_blocks_nothing(
+    tmp_path: Path, golden_release: Callable[..., BuildResult]
+) -> None:
+    ledger = tmp_path / "ledger.json"
+    sample = golden_release("cedr-classification", "1.0.0").manifest
+    whole = replace(sample, sample=False, raw=tuple(replace(file, verified=True) for file in sample.raw))
+    part = replace(whole, partial=True, tables=tuple(table for table in whole.tables if table.split == "test"))
+    assert status("cedr-classification", ledger) == "golden sample only"
+    assert ledger_entry(part) is None
+    kept = ledger_part(part)
+    assert kept is not None
+    assert kept.splits == ("test",)
+    assert [table.location for table in kept.tables] == ["default/test"]
+    assert record_part("cedr-classification", "1.0.0", kept, ledger)
+    assert not record_part("cedr-classification", "1.0.0", kept, ledger)
+    assert read_ledger(ledger) == {}
+    assert status("cedr-classification", ledger) == "verified on a part"
+
+    entry = ledger_entry(whole)
+    assert entry is not None
+    assert record_entry("cedr-classification", "1.0.0", entry, ledger)
+    assert read_parts(ledger) == {"cedr-classification": {"1.0.0": kept}}
+    assert status("cedr-classification", ledger) == "verified on complete real files"
+    assert list(json.loads(ledger.read_text())) == ["cedr-classification", "parts"]
+
+
+def test_a_sample_and_files_of_unknown_digest_are_no_part(golden_release: Callable[..., BuildResult]) -> None:
+    sample = replace(golden_release("cedr-classification", "1.0.0").manifest, partial=True)
+    assert ledger_part(sample) is None
+    unknown = replace(sample, sample=False, raw=tuple(replace(file, verified=False) for file in sample.raw))
+    assert ledger_part(unknown) is None
