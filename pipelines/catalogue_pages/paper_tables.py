@@ -90,7 +90,10 @@ def status_line(descriptions: Sequence[Mapping[str, Any]]) -> str:
 def status_summary() -> str:
     """How many datasets of each group have been built from complete real files, by the ledger: a sentence."""
     parts = []
-    for group, title in (*((name, record.title) for name, record in BENCHMARKS.items()), (TRAINING, "the training datasets")):
+    for group, title in (
+        *((name, record.title) for name, record in BENCHMARKS.items()),
+        (TRAINING, "the training datasets"),
+    ):
         states = [ledger.status(entry.dataset) for entry in catalogue.entries().values() if entry.group == group]
         more = f" ({states.count(ledger.PART)} more in part)" if ledger.PART in states else ""
         sets = f" with {len(papers.training_sets())} sets" if group == TRAINING else ""

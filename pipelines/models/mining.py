@@ -7,7 +7,6 @@ computed again in double precision and rounded. So the order does not depend on 
 and documents of equal score are in the order of the pool.
 """
 
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -38,7 +37,7 @@ from cards.manifest import Manifest
 from pipelines.models.loading import Embedder
 from pipelines.models.vectors import Vectors, embed_texts
 from pipelines.process.files import replacing
-from pipelines.process.resumable import resumable_file
+from pipelines.process.resumable import resumable_file, scratch_folder
 from pipelines.process.stages import stage
 from pipelines.release.folder import find_damage, read_manifest, scan_tables
 
@@ -233,9 +232,9 @@ def mine(table: MinedTable, embedder: Embedder, target: Path) -> None:
     rows = read_rows(table)
     pool = document_pool(rows)
     header = describe(table, rows, pool, embedder)
-    with tempfile.TemporaryDirectory(prefix="mining-", dir=target.parent) as scratch:
-        documents = _embed(embedder, DOCUMENT, pool, Path(scratch) / "documents")
-        queries = _embed(embedder, QUERY, rows["query"].to_list(), Path(scratch) / "queries")
+    with scratch_folder(target.parent, ".mining-") as scratch:
+        documents = _embed(embedder, DOCUMENT, pool, scratch / "documents")
+        queries = _embed(embedder, QUERY, rows["query"].to_list(), scratch / "queries")
         with stage(f"ranking {table.config}", total=rows.height, unit="queries") as advance:
             write_ranking(
                 target, header, lambda done: rank_documents(queries, documents, header.ranks[1], done), QUERIES, advance
@@ -247,8 +246,8 @@ def compare(table: MinedTable, embedder: Embedder, target: Path) -> tuple[float,
 
     Raises SourceError where the file is not a ranking of this table.
     """
-    with tempfile.TemporaryDirectory(prefix="mining-", dir=target.parent) as scratch:
-        again = Path(scratch) / target.name
+    with scratch_folder(target.parent, ".comparing-") as scratch:
+        again = scratch / target.name
         mine(table, embedder, again)
         return overlap(again, target)
 

@@ -3,10 +3,13 @@
 import hashlib
 import logging
 import os
+import platform
+import re
 import shutil
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -14,6 +17,7 @@ from filelock import FileLock, Timeout
 from builders.errors import UsageError
 
 _protected: set[Path] = set()  # the inputs of the command
+_MACHINE = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
 
 logger = logging.getLogger(__name__)
 
@@ -55,9 +59,11 @@ def file_sha256(path: Path) -> str:
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary file beside a file, for writing; it replaces the file at the end, unless an error ends the block.
 
-    Raises OSError with the path, UsageError where the file is protected; the old file, if any, is then unchanged.
+    What killed processes of this machine left in the folder is removed, once for each folder. Raises OSError with the path,
+    UsageError where the file is protected; the old file, if any, is then unchanged.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}")
+    _remove_leftovers(path.parent)
+    temporary = path.with_name(f".{path.name}.{_MACHINE}-{os.getpid()}-{threading.get_ident()}")
     try:
         yield temporary
         refuse_protected(path)
@@ -67,6 +73,27 @@ def replacing(path: Path) -> Iterator[Path]:
         if isinstance(error, OSError) and error.errno is not None:  # that of a full disk names no file
             raise OSError(error.errno, error.strerror, str(path)) from error
         raise
+
+
+@cache
+def _remove_leftovers(folder: Path) -> None:
+    for file in folder.glob(f".*.{_MACHINE}-*"):
+        name = re.fullmatch(rf"\..+\.{_MACHINE}-(\d+)-\d+", file.name)
+        if name and not _is_running(int(name[1])):
+            file.unlink(missing_ok=True)
+
+
+def _is_running(pid: int) -> bool:
+    """Whether a process of this machine runs; True where that cannot be known."""
+    if os.name != "posix":
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):  # another user's
+        return True
+    return True
 
 
 @contextmanager

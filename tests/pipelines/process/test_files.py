@@ -31,6 +31,41 @@ with locked(Path(sys.argv[1]), "demo", activity="downloading", remove=sys.argv[2
 """
 
 
+REPLACE = """
+import sys, time
+from pathlib import Path
+from pipelines.process.files import replacing
+with replacing(Path(sys.argv[1])) as part:
+    part.write_text("half")
+    print("written", flush=True)
+    sys.stdin.read()
+"""
+
+
+def begin_to_replace(path: Path) -> subprocess.Popen[str]:
+    """A process that has written the temporary file beside a file, and waits."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", REPLACE, str(path)], cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "written\n"
+    return process
+
+
+def test_the_next_command_removes_what_killed_ones_left_beside_a_file_and_nothing_else(tmp_path: Path) -> None:
+    path, stranger = tmp_path / "file", tmp_path / ".file.12345678-999999999-1"
+    stranger.write_text("of another machine, or of somebody else")
+    killed, running = begin_to_replace(path), begin_to_replace(path)
+    killed.kill()
+    killed.communicate()
+    finished = begin_to_replace(path)
+    finished.communicate("")
+    assert path.read_text() == "half"
+    assert len(list(tmp_path.iterdir())) == 3, "the file, the stranger's, that of the process which runs"
+    running.communicate("")
+    assert sorted(tmp_path.iterdir()) == [stranger, path]
+
+
 @pytest.mark.parametrize("content", ["да\r\nnein\n", b"\xff\x00"], ids=["text", "bytes"])
 def test_a_file_is_replaced_without_leftovers(tmp_path: Path, content: str | bytes) -> None:
     path = tmp_path / "file"
