@@ -121,10 +121,14 @@ NOT_SERVED: Mapping[str, str] = MappingProxyType(
     {
         "RuSciBenchGRNTIClassification.v2": "other papers, in Russian and English",
         "RuSciBenchOECDClassification.v2": "other papers, in Russian and English",
-        "MIRACLRetrievalHardNegatives": "a part of the corpus",
-        "MIRACLRetrievalHardNegatives.v2": "a part of the corpus",
-        "RiaNewsRetrievalHardNegatives": "a part of the corpus",
-        "RiaNewsRetrievalHardNegatives.v2": "a part of the corpus",
+        **dict.fromkeys(
+            (
+                f"{name}HardNegatives{version}"
+                for name in ("MIRACLRetrieval", "RiaNewsRetrieval")
+                for version in ("", ".v2")
+            ),
+            "a part of the corpus, chosen by runs of models that are not published",
+        ),
         "HUMESTS22": "a part of the pairs, judged again",
     }
 )

@@ -2,7 +2,8 @@
 
 `{{ rows.train }}` is the number of rows of a split, `{{ rows.queries.test }}` that of one of several tables; 0 for a split that
 a partial release does not have. `{{ options.per_class }}` is an option of the recipe, `{{ observed.segments }}` a number that
-the recipe counted.
+the recipe counted. What a paper says or prints is in builders/papers: `{{ paper.threshold }}` is a quotation with its section,
+`{{ size('CEDRClassification', 'train') }}` a figure of Table 1, `{{ pairs('XNLI') }}` one of Table 6.
 """
 
 import re
@@ -14,7 +15,7 @@ from typing import Any, Literal
 
 import jinja2
 
-from builders import tasks
+from builders import papers, tasks
 from builders.catalogue import Definition
 from builders.errors import DatasetError, ReleaseError
 from builders.spec import VERSION
@@ -173,10 +174,19 @@ def split_sections(text: str, mark: str) -> dict[str, str]:
     return {name: "\n".join(lines).strip() for name, lines in sections.items()}
 
 
+# What to cite for the models that measure texts, and for the model and the way by which negatives are mined.
+MODELS = {"ai-forever/ruRoberta-large": "zmitrovich2023family", "sentence-transformers/LaBSE": "feng2022labse"}
+MINING = ("wang2024multilingual", "xiao2023cpack")
+
+
 def citation_keys(definition: Definition) -> tuple[str, ...]:
-    """The citation keys of the source, the dataset and the benchmark, without repetitions."""
-    benchmark = definition.dataset.benchmark.citations if definition.dataset.benchmark else ()
-    return tuple(dict.fromkeys((*definition.source.citations, *definition.dataset.citation, *benchmark)))
+    """The citation keys of the source, the dataset, the benchmark and the models that decide rows, without repetitions."""
+    dataset, source = definition.dataset, definition.source
+    benchmark = dataset.benchmark.citations if dataset.benchmark else ()
+    needed = {key for keys in dataset.needs.values() for key in keys}
+    models = [MODELS[part.model] for part in source.measurements if part.key in needed]
+    mined = MINING if dataset.mining else ()
+    return tuple(dict.fromkeys((*source.citations, *dataset.citation, *benchmark, *models, *mined)))
 
 
 def bibtex(key: str) -> str:
@@ -221,6 +231,21 @@ def _closing_brace(text: str, start: int) -> int | None:
 
 _ENVIRONMENT = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)  # noqa: S701 - Markdown, not HTML
 _compile = cache(_ENVIRONMENT.from_string)
+
+
+def _size(task: str, split: str) -> str:
+    """A figure of Table 1 of the ruMTEB paper, by the name that it prints."""
+    [row] = [row for row in papers.sizes().values() if row.task == task]
+    return markdown.number(int({"train": row.train, "validation": row.validation, "test": row.test}[split]))
+
+
+def _pairs(name: str) -> str:
+    """The pairs of a set in Table 6 of the ruMTEB paper."""
+    [row] = [row for row in papers.training_sets() if row.set == name]
+    return markdown.number(row.pairs)
+
+
+_ENVIRONMENT.globals |= {"paper": papers.quotations(), "size": _size, "pairs": _pairs}
 
 
 def release_numbers(

@@ -4,7 +4,7 @@ import polars as pl
 
 from builders.raw_files import RawFile, https, member
 from builders.reading.json import read_json_lines
-from builders.shaping.choices import build_gold_pool, build_option_pool, read_gold_labels
+from builders.shaping.choices import build_gold_pool, build_option_pool, gold_notes, read_gold_labels
 from builders.spec import Prompts, Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Retrieval
 
@@ -42,7 +42,7 @@ SOURCE = Source(
     benchmark="ateb",
     task=Retrieval(),
     needs=("dev", "dev_labels"),
-    versions={"1.0.0": "The recipe of the ATEB paper: the corpus is the correct hypotheses of the development split."},
+    versions={"1.0.0": gold_notes("the correct hypotheses of the development split")},
     prompts=PROMPTS,
     citation=("xiao2024rarb",),
 )

@@ -4,7 +4,7 @@ import polars as pl
 
 from builders.raw_files import RawFile, https, member
 from builders.reading.json import read_json_lines
-from builders.shaping.choices import build_gold_pool, build_option_pool
+from builders.shaping.choices import build_gold_pool, build_option_pool, gold_notes
 from builders.shaping.rows import CLEAN_NOTES, drop, refuse
 from builders.spec import KnownFinding, Prompts, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Retrieval
@@ -57,7 +57,7 @@ SOURCE = Source(
     needs=("test",),
     versions={
         "1.0.0": Version(
-            "The recipe of the ATEB paper: the corpus is the correct answers of the test split.",
+            gold_notes("the correct answers of the test split"),
             known=_known("version 2.0.0 merges them."),
         ),
         "2.0.0": Version(CLEAN_NOTES, {"clean": True}),

@@ -4,7 +4,7 @@ import polars as pl
 
 from builders.raw_files import RawFile, github
 from builders.reading.json import read_json_lines
-from builders.shaping.choices import build_gold_pool, build_option_pool
+from builders.shaping.choices import build_gold_pool, build_option_pool, gold_notes
 from builders.shaping.rows import CLEAN_NOTES, refuse
 from builders.spec import Prompts, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Retrieval
@@ -39,7 +39,7 @@ SOURCE = Source(
     task=Retrieval(),
     needs=("val",),
     versions={
-        "1.0.0": "The recipe of the ATEB paper: the corpus is the correct endings of the validation split.",
+        "1.0.0": gold_notes("the correct endings of the validation split"),
         "2.0.0": Version(CLEAN_NOTES, {"clean": True}),
     },
     prompts=PROMPTS,

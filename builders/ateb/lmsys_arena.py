@@ -58,7 +58,7 @@ SOURCE = Source(
     task=Reranking(),
     needs=("battles",),
     versions={
-        "1.0.0": "The recipe of the ATEB paper, as far as the paper describes it: unflagged battles with a single message.",
+        "1.0.0": "Unflagged battles with a single message: a rule of ours, as the ATEB paper describes no filter.",
         "2.0.0": Version(CLEAN_NOTES, {"clean": True}),
     },
 )

@@ -4,7 +4,7 @@ import polars as pl
 
 from builders.raw_files import RawFile, github
 from builders.reading.json import read_json_lines
-from builders.shaping.choices import build_gold_pool, build_option_pool, read_gold_labels
+from builders.shaping.choices import build_gold_pool, build_option_pool, gold_notes, read_gold_labels
 from builders.spec import KnownFinding, Prompts, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Retrieval
 
@@ -48,7 +48,7 @@ SOURCE = Source(
     needs=("valid", "valid_labels"),
     versions={
         "1.0.0": Version(
-            "The recipe of the ATEB paper: the corpus is the correct solutions of the validation split.",
+            gold_notes("the correct solutions of the validation split"),
             known=_known("version 2.0.0 merges them."),
         ),
         "2.0.0": Version(

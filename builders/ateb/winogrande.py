@@ -4,7 +4,7 @@ import polars as pl
 
 from builders.raw_files import RawFile, https, member
 from builders.reading.json import read_json_lines
-from builders.shaping.choices import build_gold_pool, build_option_pool
+from builders.shaping.choices import build_gold_pool, build_option_pool, gold_notes
 from builders.shaping.labels import label_numbers
 from builders.shaping.rows import CLEAN_NOTES
 from builders.spec import Prompts, Raw, RawFiles, Source, Tables, Version, dataset
@@ -44,7 +44,7 @@ SOURCE = Source(
     task=Retrieval(),
     needs=("dev",),
     versions={
-        "1.0.0": "The recipe of the ATEB paper: the corpus is the correct options of the development split.",
+        "1.0.0": gold_notes("the correct options of the development split"),
         "2.0.0": Version(f"{CLEAN_NOTES} No query is affected.", {"clean": True}),
         "3.0.0": Version(
             "A query ends as its sentence does: earlier versions add RAR-b's full stop to sentences that end with one already.",

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 import polars as pl
 
 from builders.errors import SourceError
+from builders.papers import quote
 from builders.reading.lines import read_lines
 from builders.shaping.labels import label_numbers
 from builders.shaping.rows import merge_duplicates
@@ -33,6 +34,11 @@ def read_gold_labels(labels: Raw, indices: Mapping[str, int], questions: Raw, co
             todo=f"take both files from the same publication: {questions.path} and {labels.path}",
         )
     return label_numbers(pl.Series("label", lines, pl.String), indices, labels).alias("gold")
+
+
+def gold_notes(corpus: str) -> str:
+    """What version 1.0.0 of a reasoning set of ATEB is. corpus: whose answers it has."""
+    return f"The corpus is {corpus}: our reading of the ATEB paper's {quote('gold_answers')}."
 
 
 def build_gold_pool(

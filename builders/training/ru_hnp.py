@@ -1,4 +1,4 @@
-"""RuHNP: Russian sentences, each with texts of the same meaning and hard negatives, written by a model (deepvk, 2024)."""
+"""RuHNP: Russian sentences, each with texts of the same meaning and hard negatives, by a model (Malashenko et al., 2024)."""
 
 import polars as pl
 
@@ -13,12 +13,12 @@ CONFIG = "ru-hnp"
 
 SOURCE = Source(
     name="ru_hnp",
-    title="ru-HNP, Russian hard negatives and positives",
+    title="Ruhnp, Russian hard-non-paraphrases",
     license="apache-2.0",
     license_note="The card on the Hub states this licence. The queries are sentences of Russian Wikipedia (CC BY-SA), the other"
     " texts were written by gpt-3.5-turbo.",
     homepage="https://huggingface.co/datasets/deepvk/ru-HNP",
-    citation="deepvk2024ruhnp",
+    citation="malashenko2024ruhnp",
     annotations=("machine-generated",),
     files={
         "train": hub(

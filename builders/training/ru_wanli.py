@@ -1,4 +1,4 @@
-"""RuWANLI: Russian premises with hypotheses that follow, contradict or do neither: WANLI in Russian (deepvk, 2024)."""
+"""RuWANLI: Russian premises with hypotheses that follow, contradict or do neither, made like WANLI (Malashenko et al., 2024)."""
 
 import polars as pl
 
@@ -15,11 +15,11 @@ LABELS = ("entailment", "neutral", "contradiction")
 
 SOURCE = Source(
     name="ru_wanli",
-    title="ru-WANLI, natural language inference in Russian",
+    title="Ruwanli, natural language inference in Russian",
     license="apache-2.0",
     homepage="https://huggingface.co/datasets/deepvk/ru-WANLI",
-    citation=("deepvk2024ruwanli", "liu2022wanli"),
-    annotations=("machine-generated",),
+    citation=("malashenko2024ruwanli", "liu2022wanli"),
+    annotations=("machine-generated", "crowdsourced"),
     files={
         "train": hub("deepvk/ru-WANLI", "6dafb66", "data/train.parquet"),
         "index": INDEX_FILE,

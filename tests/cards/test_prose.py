@@ -62,7 +62,7 @@ def test_the_opening_of_a_card_names_no_number_of_rows_of_another_version(name: 
     ("source", "dataset", "choice"),
     [
         ("beavertails", "beavertails-qa-classification", "does not say which of upstream's two sets"),
-        ("lmsys_arena", "lmsys-reranking", "a release of 55,000"),
+        ("lmsys_arena", "lmsys-reranking", "there is also one of 55,000"),
         ("hh_rlhf", "hhrlhf-helpful-reranking", "`helpful-base` alone"),
         ("pku_safe_rlhf", "beavertails-helpful-reranking", "PKU-SafeRLHF-30K is taken for"),
         ("par3", "dipper-pairclassification", "One negative for each paragraph"),
