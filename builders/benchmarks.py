@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from builders import papers
+
 MTEB = "muennighoff2023mteb"
 
 
@@ -181,7 +183,8 @@ def find_alias(name: str, datasets: Mapping[str, object]) -> str | None:
     if owner and fold(owner) not in PUBLISHERS:
         return None
     own = {fold(dataset): dataset for dataset in datasets} if owner else {}
-    return own.get(fold(last)) or _folded(TASKS).get(fold(last))
+    names = _folded(papers.tasks_by_name()) | _folded(TASKS)
+    return own.get(fold(last)) or names.get(fold(last))
 
 
 def _folded(names: Mapping[str, str]) -> dict[str, str]:

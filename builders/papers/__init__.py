@@ -147,7 +147,8 @@ def quote(key: str) -> str:
     return str(quotations()[key])
 
 
-def tasks_by_name() -> dict[str, str]:
+@cache
+def tasks_by_name() -> Mapping[str, str]:
     """Our dataset for each name that Tables 1, 7 and 8 print for a task, misprints included."""
     rows = [*read("rumteb_table_1")["rows"], *read("rumteb_table_7")["rows"], *read("rumteb_table_8")["rows"]]
     return {row["task"]: row["dataset"] for row in rows if row["dataset"]}

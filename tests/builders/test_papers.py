@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from builders import papers
+from builders import catalogue, papers
 from tests.support.paths import REFERENCE
 
 present = pytest.mark.skipif(not REFERENCE.is_dir(), reason="needs the texts of the papers beside the checkout")
@@ -86,3 +86,19 @@ def test_a_dataset_has_one_row_in_each_table() -> None:
     assert papers.sizes().keys() == papers.prompts().keys() == papers.scores().keys()
     configs = [(row.dataset, row.config) for row in papers.training_sets()]
     assert len(configs) == len(set(configs)) == 54
+
+
+@present
+def test_every_name_that_tables_1_7_and_8_print_resolves(rumteb: str) -> None:
+    """The names are read from the paper's text, whose tables begin their lines with them."""
+    text = (REFERENCE / "papers" / "rumteb.txt").read_text("utf-8")
+    begins = r"^(?:(?:Pair|MultiLabel)?Classification |STS |Clustering |Reranking |Retrieval )?"
+    names = re.findall(begins + r"([A-Z]\w+) [A-Z][\w ]*?(?: 2\.0)?(?: \d+)+$", text, re.MULTILINE)
+    names += re.findall(r"^(\w+) (?:classification|clustering|search_query)", text, re.MULTILINE)
+    names += re.findall(r"^(\w+)(?: \d+\.\d\d){10}$", text, re.MULTILINE)
+    names = sorted({*names} - {"Average"} - {row.set for row in papers.training_sets()})
+    assert len(names) == 31, "23 of Table 1, and 8 that Tables 7 and 8 spell otherwise"
+    for name in names:
+        [(entry, _)] = catalogue.resolve([name])
+        assert entry.group == "rumteb", name
+        assert catalogue.resolve([f"ai-forever/{entry.dataset}"])[0][0] == entry
