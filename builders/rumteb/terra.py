@@ -34,6 +34,13 @@ SOURCE = Source(
             sha256="9a5ee3fc11a597cdfc838dac5140c6e66fc51eaaa6b418c90367ecb9bffa3601",
             bytes=177_788,
         ),
+        "train": member(
+            ARCHIVE,
+            "TERRa/train.jsonl",
+            name="train.jsonl",
+            sha256="f2e4e6f2902c0a713f6202f13fbd98f74043a1a06de12acebe98fc06663c62d1",
+            bytes=1_551_099,
+        ),
     },
 )
 
@@ -44,6 +51,7 @@ SOURCE = Source(
     benchmark="rumteb",
     task=PairClassification(names=NAMES, splits=("dev",)),
     needs=("val",),
+    training={"val": "train"},
     versions={
         "1.0.0": Version(
             "The recipe of the ruMTEB paper: the source's val split, unchanged, as split dev.", known=(PREMISES,)

@@ -6,6 +6,7 @@ models that have converged, no random generator. Ties, folds and samples are dec
 
 from dataclasses import dataclass
 
+import polars as pl
 from threadpoolctl import threadpool_limits
 
 from builders import tasks
@@ -14,7 +15,8 @@ from pipelines.audit.tables import Frames
 from pipelines.scores.classification import score_classification
 from pipelines.scores.clustering import score_clustering
 from pipelines.scores.pairs import score_bitext, score_pair_classification, score_sts
-from pipelines.scores.results import Results, find_shortcuts, package_versions
+from pipelines.scores.permutations import ask, claim_shortcuts
+from pipelines.scores.results import Results, package_versions
 from pipelines.scores.retrieval import score_reranking, score_retrieval
 
 
@@ -27,31 +29,38 @@ class Baselines:
     packages: dict[str, str]
 
 
-def compute_baselines(task: tasks.Task, frames: Frames, split: str | None = None) -> Baselines:
+def compute_baselines(
+    task: tasks.Task,
+    frames: Frames,
+    split: str | None = None,
+    training: pl.LazyFrame | None = None,
+    *,
+    asks: bool = True,
+) -> Baselines:
     """All baselines of a release, in the order of cards.scores.BASELINES.
 
     frames: its tables by config and split (pipelines.release.folder.scan_tables). split: the one to score, by default the one
-    that a benchmark scores.
+    that a benchmark scores. training: rows of the source's training split, where the release lacks it. asks: look for shortcuts.
 
     Call pipelines.scores.results.require_packages before this module is imported.
     """
     split = split or tasks.evaluated_split(task)
     with threadpool_limits(1):
-        results = _score(task, frames, split)
+        results = _score(task, frames, split, training)
+        shortcuts = claim_shortcuts(ask(results.questions if asks else []))
     order = list(BASELINES)
     results.baselines.sort(key=lambda baseline: order.index(baseline.name))
-    shortcuts = find_shortcuts(results, task.type.main_score)
     return Baselines(tuple(results.baselines), tuple(shortcuts), package_versions())
 
 
-def _score(task: tasks.Task, frames: Frames, split: str) -> Results:
+def _score(task: tasks.Task, frames: Frames, split: str, training: pl.LazyFrame | None) -> Results:
     match task:
         case tasks.Classification() | tasks.MultilabelClassification():
             return score_classification(task, frames["default"], split)
         case tasks.PairClassification():
-            return score_pair_classification(frames["default"][split])
+            return score_pair_classification(frames["default"], split, training)
         case tasks.STS():
-            return score_sts(frames["default"][split])
+            return score_sts(frames["default"], split, training)
         case tasks.Clustering():
             return score_clustering(frames["default"][split])
         case tasks.BitextMining(pair=pair):

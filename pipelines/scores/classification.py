@@ -2,7 +2,7 @@
 
 Models learn from the train split, or from the first split where there is no train. Where the evaluated split is all there is (of
 a partial release), they learn from its other folds. Rows that begin with the same six words are in one fold; of texts with two
-sides (pipelines.scores.text_models), rows that share a side.
+sides (pipelines.scores.text_models), rows that share a side, directly or by others (pipelines.scores.folds.connect).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,9 +16,10 @@ import polars as pl
 from builders import tasks
 from cards.scores import Baseline
 from pipelines.process.stages import stage
-from pipelines.scores.folds import Part, Plan, plan_folds, sample_few, select_training
+from pipelines.scores.folds import Part, Plan, connect, plan_folds, sample_few, select_training
 from pipelines.scores.metrics import accuracy, chance_accuracy, mean_area_under_curve
-from pipelines.scores.results import Results, make_baseline
+from pipelines.scores.permutations import held_out_question, learned_question
+from pipelines.scores.results import Judged, Question, Results, make_baseline
 from pipelines.scores.text_models import (
     Integers,
     Matrix,
@@ -49,7 +50,8 @@ class LabelledTexts:
 
     labels: the numbers of each row's labels. classes: the number of each row's set of labels, from 0, in ascending order of the
     sets. sets: these. known: the classes of all rows that may be learned from, also those left out because they are too many.
-    evaluated: where the evaluated rows begin. plan: who learns from what.
+    evaluated: where the evaluated rows begin. plan: who learns from what. components: the
+    key of the rows that each is connected with.
     """
 
     texts: list[str]
@@ -60,6 +62,7 @@ class LabelledTexts:
     evaluated: int
     plan: Plan
     sides: Sides | None
+    components: list[str]
 
     @property
     def scored(self) -> Integers:
@@ -91,8 +94,28 @@ def score_classification(
     baselines.append(_score_centroids(data, counts))
     if data.sides is not None:
         baselines += _score_sides(data, data.sides)
-    positives = int(data.scored.sum()) if len(data.sets) == 2 and not several else None
-    return Results(baselines, len(data.scored), positives)
+    return Results(baselines, _ask(data, lengths, several=several))
+
+
+def _ask(data: LabelledTexts, lengths: Matrix, *, several: bool) -> list[Question]:
+    """Whether lengths, and one side alone, know the classes."""
+    metric = "auc" if len(data.sets) == 2 and not several else "accuracy"
+    begin, classes = data.evaluated, data.classes.astype(np.float64)
+    judged = Judged(metric, classes[begin:], data.components[begin:], data.texts[begin:])
+    asked: list[tuple[str, Any, Weigh]] = [("length", lengths, standardize)]
+    if data.sides is not None:
+        for name, side in (("sentence1", data.sides.first), ("sentence2", data.sides.second)):
+            asked.append((name, count_terms(side.to_list()), weigh_terms))
+    questions = []
+    own = set(data.components[begin:])
+    free = np.array([row for row in range(begin) if data.components[row] not in own], dtype=np.int64)
+    for name, features, weigh in asked:
+        if len(free):
+            training, scored = weigh(features[free], features[begin:])
+            questions.append(held_out_question(name, judged, training, classes[free], scored))
+        else:
+            questions.append(learned_question(name, judged, features[begin:], weigh))
+    return questions
 
 
 def _read(
@@ -110,14 +133,21 @@ def _read(
     classes = np.array([number[labelled] for labelled in labels], dtype=np.int64)
     if not learned:
         sides = split_sides(texts)
-        plan = plan_folds(sides.repeated if sides else _openings(texts), texts)
-        return LabelledTexts(texts, labels, classes, sets, classes, 0, plan, sides)
+        components = _components(texts, sides)
+        return LabelledTexts(texts, labels, classes, sets, classes, 0, plan_folds(components, texts), sides, components)
     begin = len(texts) - tables[-1].height
     training, detail = select_training(texts[:begin])
     rows = [*training.tolist(), *range(begin, len(texts))]
     texts, labels = [texts[row] for row in rows], [labels[row] for row in rows]
     plan = Plan((Part(np.arange(len(training)), np.arange(len(training), len(rows))),), detail)
-    return LabelledTexts(texts, labels, classes[rows], sets, classes[:begin], len(training), plan, split_sides(texts))
+    sides = split_sides(texts)
+    components = _components(texts, sides)
+    return LabelledTexts(texts, labels, classes[rows], sets, classes[:begin], len(training), plan, sides, components)
+
+
+def _components(texts: Sequence[str], sides: Sides | None) -> list[str]:
+    """The key of the rows that each is connected with: by a side, or by its first words."""
+    return connect(fold(sides.first), fold(sides.second)) if sides else connect(_openings(texts))
 
 
 def _openings(texts: Sequence[str]) -> list[str]:

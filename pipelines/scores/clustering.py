@@ -42,7 +42,7 @@ def score_clustering(table: pl.LazyFrame) -> Results:
                 for start in range(STARTS)
             ]
         baselines.append(make_baseline(name, float(np.mean(scores)), detail=detail))
-    return Results(baselines, rows.height)
+    return Results(baselines)
 
 
 def cluster(features: Any, first: Integers, advance: Callable[[int], None] = lambda _: None) -> Integers:

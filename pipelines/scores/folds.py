@@ -3,13 +3,15 @@
 Choices are made by hashes of texts (builders.shaping.sampling), never by a random generator.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import connected_components
 
 from builders.shaping.sampling import hash_order
 
@@ -35,19 +37,41 @@ class Plan:
     detail: str = ""
 
 
+def connect(*sides: Sequence[str]) -> list[str]:
+    """The component of each row: rows are connected that share a text, on whatever side, directly or by other rows.
+
+    Returns the least text of the component, which does not depend on the order of rows.
+    """
+    rows, columns = len(sides[0]), len(sides)
+    texts = np.concatenate([np.asarray(side, dtype=object) for side in sides]).astype(str)
+    names, numbers = np.unique(texts, return_inverse=True)
+    edges = (np.ones(rows * columns), (np.tile(np.arange(rows), columns), rows + numbers))
+    size = rows + len(names)
+    found = connected_components(csr_matrix(edges, shape=(size, size)), directed=False)[1]
+    least: dict[int, str] = {}
+    for component, name in zip(found[rows:].tolist(), names.tolist(), strict=True):  # ascending
+        least.setdefault(component, name)
+    return [least[component] for component in found[:rows].tolist()]
+
+
 def plan_folds(groups: Sequence[str], texts: Sequence[str]) -> Plan:
     """Five folds of the rows of one table; rows of the same group are in one fold.
 
-    The groups, ordered by the hash of their key, are given to the folds in turn. texts: one a row; their hashes decide which rows
-    are left out if there are more than MAX_TRAINING. The plan of a single group has no rows to learn from.
+    The groups, the largest first and equal ones by the hash of their key, go to the fold that has the fewest rows. texts: one a
+    row; their hashes decide which rows are left out if there are more than MAX_TRAINING. The plan of a single group has no rows
+    to learn from.
     """
-    distinct = pl.Series(list(dict.fromkeys(groups)), dtype=pl.String)
-    order = order_by_hash(distinct, "folds")
-    folds = dict(zip(distinct.gather(order).to_list(), np.arange(len(distinct)) % FOLDS, strict=True))
+    sizes = Counter(groups)
+    distinct = pl.Series(list(sizes), dtype=pl.String)
+    ordered = sorted(distinct.gather(order_by_hash(distinct, "folds")).to_list(), key=lambda group: -sizes[group])
+    folds, filled = dict[str, int](), [0] * FOLDS
+    for group in ordered:
+        folds[group] = filled.index(min(filled))
+        filled[folds[group]] += sizes[group]
     fold_of = np.array([folds[group] for group in groups], dtype=np.int64)
     ranks = rank_by_hash(texts)
     parts, most = [], 0
-    for fold in range(min(FOLDS, len(distinct))):
+    for fold in range(min(FOLDS, len(ordered))):
         training = np.flatnonzero(fold_of != fold)
         most = max(most, len(training))
         parts.append(Part(limit_rows(training, ranks), np.flatnonzero(fold_of == fold)))

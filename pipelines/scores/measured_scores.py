@@ -8,15 +8,15 @@ measured_scores.json holds their scores, because nobody has all raw files when t
 
 import json
 import sys
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import msgspec
 
+from builders import catalogue, papers
 from builders.spec import version_key
-from cards.scores import BASELINES, Scores, headroom, metric_name
+from cards.scores import BASELINES, Scores, metric_name
 from pipelines.process.files import write_atomically
 from pipelines.release import folder
 
@@ -30,10 +30,13 @@ of each task. This page is generated from `pipelines/scores/measured_scores.json
 `scores.json` and on its card: `embedding-datasets score NAME`.
 
 A **baseline** understands nothing: it guesses, counts words, or reads one side of a pair. The **best baseline** is the best of
-those that see no more labels than a model does. **Headroom** is the best model minus the best baseline, in points: where it is
-small or below zero, the score of a model says little about what the dataset is meant to measure. A **shortcut** is a baseline
-that reads less than the task asks for, and is far above chance all the same.
+those that see no more labels than a model does. **Headroom** is the best of the ten models of the ruMTEB paper's Table 8 minus
+the best baseline, in points, where our rows are the published ones, taken over unchanged; elsewhere the two scores are of
+different rows, and `not comparable`. The paper's figures have no intervals. A **shortcut** is a baseline that reads less than the
+task asks for and knows the labels all the same ([how it is tested](scoring.md#shortcuts)): a trait of the annotation, which a
+model may use without doing the task. In STS and pair classification nothing is trained, so an embedding has no way to use it.
 """
+NOT_COMPARABLE = "not comparable"
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,7 @@ def render_page(measured: Sequence[Measured]) -> str:
     """The page docs/scores.md, in Markdown."""
     newest = list({release.scores.dataset: release for release in measured}.values())
     models = sorted({model.model for release in measured for model in release.scores.models})
-    sections = (_overview(newest, models), _versions(measured, models), _published(measured), _shortcuts(newest))
+    sections = (_overview(measured, models), _published(measured), _shortcuts(newest))
     return "\n".join([HEAD, *(line for section in sections for line in (*section, "")), *_baselines(measured), ""])
 
 
@@ -90,9 +93,9 @@ def _table(columns: Mapping[str, str], rows: Iterable[Sequence[str]]) -> list[st
     return [f"| {' | '.join(cells)} |" for cells in (columns, columns.values(), *rows)]
 
 
-def _overview(newest: Sequence[Measured], models: Sequence[str]) -> list[str]:
+def _overview(measured: Sequence[Measured], models: Sequence[str]) -> list[str]:
     columns = {"dataset": "---", "metric": "---", "chance": "---:", "best baseline": "---"}
-    columns |= dict.fromkeys(models, "---:") | {"headroom": "---:", "shortcuts": "---:"}
+    columns |= dict.fromkeys(models, "---:") | {"best published": "---", "headroom": "---:", "shortcuts": "---:"}
     rows = [
         [
             release.name,
@@ -100,18 +103,25 @@ def _overview(newest: Sequence[Measured], models: Sequence[str]) -> list[str]:
             NONE if release.scores.chance is None else f"{release.scores.chance:.1f}",
             _best_baseline(release.scores),
             *_model_scores(release.scores, models),
-            NONE if (points := headroom(release.scores)) is None else f"{points:+.1f}",
-            str(len(release.scores.shortcuts)),
+            *_headroom(release.scores),
+            "not looked for" if release.scores.unasked else str(len(release.scores.shortcuts)),
         ]
-        for release in sorted(newest, key=_by_headroom)
+        for release in measured
     ]
-    heading = ["## Sorted by headroom", "", "Newest versions. Those that no model was scored on come last.", ""]
-    return [*heading, *_table(columns, rows)]
+    return ["## All versions", "", *_table(columns, rows)]
 
 
-def _by_headroom(measured: Measured) -> tuple[float, str]:
-    points = headroom(measured.scores)
-    return (float("inf") if points is None else -points), measured.scores.dataset
+def _headroom(scores: Scores) -> tuple[str, str]:
+    """The best published model, and how far it is above the best baseline of the same rows."""
+    dataset = catalogue.load(catalogue.entries()[scores.dataset]).dataset
+    published = papers.scores().get(scores.dataset)
+    if published is None:
+        return NONE, NONE
+    model, score = max(published.items(), key=lambda item: item[1])
+    same_rows = scores.version.startswith("1.") and not dataset.own_rows
+    best = scores.best_baseline
+    points = f"{score - best.score:+.1f}" if same_rows and best is not None else NOT_COMPARABLE
+    return f"{score:.1f} {model}", points
 
 
 def _best_baseline(scores: Scores) -> str:
@@ -119,26 +129,8 @@ def _best_baseline(scores: Scores) -> str:
 
 
 def _model_scores(scores: Scores, models: Sequence[str]) -> list[str]:
-    by_name = {model.model: f"{model.score:.2f}" for model in scores.models}
+    by_name = {model.model: f"{model.score:.1f}" for model in scores.models}
     return [by_name.get(model, NONE) for model in models]
-
-
-def _versions(measured: Sequence[Measured], models: Sequence[str]) -> list[str]:
-    """What cleaning does to the scores: all versions of the datasets that have several."""
-    versions = Counter(release.scores.dataset for release in measured)
-    columns = {"dataset": "---", "metric": "---", "best baseline": "---"} | dict.fromkeys(models, "---:")
-    rows = [
-        [
-            release.name,
-            metric_name(release.scores.metric),
-            _best_baseline(release.scores),
-            *_model_scores(release.scores, models),
-        ]
-        for release in measured
-        if versions[release.scores.dataset] > 1
-    ]
-    words = "Version 1.0.0 rebuilds the published data; later ones correct them. The difference is what cleaning does to a score."
-    return ["## From version to version", "", words, "", *_table(columns, rows)]
 
 
 def _published(measured: Sequence[Measured]) -> list[str]:
@@ -157,7 +149,7 @@ def _published(measured: Sequence[Measured]) -> list[str]:
             if (published := model.published) is None:
                 continue
             ours = model.score if model.same_metric is None else model.same_metric
-            figures = [f"{published.score:.2f}", f"{ours:.2f}", f"{ours - published.score:+.2f}"]
+            figures = [f"{published.score:.2f}", f"{ours:.1f}", f"{ours - published.score:+.1f}"]
             names = f"{model.model}; published: {published.model}"
             rows.append([release.name, names, metric_name(published.metric), *figures])
             notes += [f"Published: {published.source}."]
@@ -167,14 +159,18 @@ def _published(measured: Sequence[Measured]) -> list[str]:
 
 
 def _shortcuts(newest: Sequence[Measured]) -> list[str]:
-    columns = {"dataset": "---", "baseline": "---", "metric": "---", "score": "---:", "chance": "---:"}
+    columns = {"dataset": "---", "baseline": "---", "metric": "---", "score": "---:", "95 %": "---", "chance": "---:"}
+    columns |= {"p, corrected": "---:", "groups of rows": "---:"}
     rows = [
         [
             release.name,
             BASELINES[found.baseline],
             metric_name(found.metric),
             f"{found.score:.1f}",
+            f"{found.low:.1f} to {found.high:.1f}",
             f"{found.chance:.1f}",
+            f"{found.p:.4f}",
+            f"{found.components:,}",
         ]
         for release in newest
         for found in release.scores.shortcuts

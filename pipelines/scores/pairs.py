@@ -1,11 +1,13 @@
 """Baselines for pairs of texts: average precision, Spearman's rank correlation, and weighted F1 for bitext mining.
 
-Shared words and letters are scores as they are. Linear models of the lengths, and of one side alone, learn from the other folds,
-because these tasks train nothing; pairs that share the side with fewer different texts are in one fold. Lengths are learned too,
+Shared words and letters are scores as they are. Linear models of the lengths, and of one side alone, learn from a training split,
+the release's or the source's, without the pairs that are connected to an evaluated one by their texts; where there is none, from
+the other folds. These tasks train nothing: what a side alone tells is a trait of the annotation. Lengths are learned too,
 because a recipe can make them tell either way: of DIPPER 1.0.0, the pairs more alike in length are the wrong ones.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,9 +15,10 @@ import polars as pl
 
 from cards.scores import Baseline
 from pipelines.process.stages import stage
-from pipelines.scores.folds import order_by_hash, plan_folds
+from pipelines.scores.folds import Part, Plan, connect, limit_rows, order_by_hash, plan_folds, rank_by_hash
 from pipelines.scores.metrics import area_under_curve, average_precision, bitext_f1, chance_bitext_f1, spearman
-from pipelines.scores.results import Results, make_baseline
+from pipelines.scores.permutations import held_out_question, learned_question
+from pipelines.scores.results import Judged, Question, Results, make_baseline
 from pipelines.scores.text_models import (
     Integers,
     Matrix,
@@ -37,56 +40,109 @@ from pipelines.scores.text_models import (
 SIDES = ("sentence1", "sentence2")
 
 
-def score_pair_classification(table: pl.LazyFrame) -> Results:
-    """All baselines. table: sentence1, sentence2, labels (0 or 1)."""
-    rows = table.select(*SIDES, "labels").collect(engine="streaming")
-    labels = rows["labels"].to_numpy().astype(np.int64)
+def score_pair_classification(
+    splits: Mapping[str, pl.LazyFrame], split: str, training: pl.LazyFrame | None = None
+) -> Results:
+    """All baselines. splits: sentence1, sentence2, labels (0 or 1)."""
+    pairs = _read(splits, split, training, "labels")
+    labels = pairs.own_targets.astype(np.int64)
 
     def judge(scores: Matrix) -> tuple[float, float | None]:
         return average_precision(labels, scores), area_under_curve(labels, scores)
 
     chance = make_baseline("chance", float(labels.mean()), auc=0.5)
-    return Results([chance, *_score_pairs(rows, labels, predict_odds, judge)], rows.height, int(labels.sum()))
+    return _score_pairs(pairs, "auc", predict_odds, judge, chance)
 
 
-def score_sts(table: pl.LazyFrame) -> Results:
-    """All baselines. table: sentence1, sentence2, score."""
-    rows = table.select(*SIDES, "score").collect(engine="streaming")
-    values = rows["score"].to_numpy().astype(np.float64)
+def score_sts(splits: Mapping[str, pl.LazyFrame], split: str, training: pl.LazyFrame | None = None) -> Results:
+    """All baselines. splits: sentence1, sentence2, score."""
+    pairs = _read(splits, split, training, "score")
 
     def judge(scores: Matrix) -> tuple[float, None]:
-        return spearman(values, scores), None
+        return spearman(pairs.own_targets, scores), None
 
-    return Results([make_baseline("chance", 0.0), *_score_pairs(rows, values, predict_values, judge)], rows.height)
+    return _score_pairs(pairs, "cosine_spearman", predict_values, judge, make_baseline("chance", 0.0))
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs to learn from, if there are any, then the evaluated ones.
+
+    left, right: the sides, folded. components: a key a row. evaluated: where the evaluated rows begin.
+    """
+
+    sides: Sides
+    left: list[str]
+    right: list[str]
+    targets: Matrix
+    components: list[str]
+    plan: Plan
+    evaluated: int
+
+    @property
+    def own_targets(self) -> Matrix:
+        """The targets of the evaluated rows."""
+        return self.targets[self.evaluated :]
+
+
+def _read(splits: Mapping[str, pl.LazyFrame], split: str, training: pl.LazyFrame | None, column: str) -> Pairs:
+    learned = splits.get("train", training) if split != "train" else None
+    tables = [
+        table.select(*SIDES, pl.col(column).cast(pl.Float64)).collect(engine="streaming")
+        for table in (learned, splits[split])
+        if table is not None
+    ]
+    rows, evaluated = pl.concat(tables), sum(table.height for table in tables[:-1])
+    sides = Sides(rows["sentence1"], rows["sentence2"])
+    left, right = fold(sides.first), fold(sides.second)
+    components, texts = connect(left, right), [f"{one} {other}" for one, other in zip(left, right, strict=True)]
+    own = set(components[evaluated:])
+    free = np.array([row for row in range(evaluated) if components[row] not in own], dtype=np.int64)
+    if len(free):
+        part = Part(limit_rows(free, rank_by_hash(texts)), np.arange(evaluated, len(texts)))
+        plan = Plan((part,), f"learns from {len(part.training):,} training pairs that share no text with these")
+    else:
+        plan = plan_folds(components[evaluated:], texts[evaluated:])
+        plan = Plan(tuple(Part(part.training + evaluated, part.scored + evaluated) for part in plan.parts), plan.detail)
+    return Pairs(sides, left, right, rows[column].to_numpy(), components, plan, evaluated)
 
 
 def _score_pairs(
-    rows: pl.DataFrame,
-    targets: Any,
+    pairs: Pairs,
+    metric: str,
     predict: Callable[[Any, Any, Any], Matrix],
     judge: Callable[[Matrix], tuple[float, float | None]],
-) -> Iterator[Baseline]:
-    """All baselines but chance. targets: what is learned, a number a pair. predict: as in `predict_out_of_fold`.
+    chance: Baseline,
+) -> Results:
+    """All baselines. metric: of the questions. predict: as in `predict_out_of_fold`.
 
-    judge: the main score, and the area under the curve where there are two labels, for a score of each pair.
+    judge: the main score, and the area under the curve where there are two labels, for a score of each evaluated pair.
     """
-    sides = Sides(rows["sentence1"], rows["sentence2"])
-    left, right = fold(sides.first), fold(sides.second)
+    baselines, questions, begin = [chance], list[Question](), pairs.evaluated
     for name, share in (("words", shared_words), ("letters", shared_letters)):
         with stage(f"baselines: shared {name}"):
-            score, area = judge(share(left, right))
-            yield make_baseline(name, score, auc=area)
-    plan = plan_folds(sides.repeated, [f"{one} {other}" for one, other in zip(left, right, strict=True)])
+            score, area = judge(share(pairs.left[begin:], pairs.right[begin:]))
+            baselines.append(make_baseline(name, score, auc=area))
+    texts = [f"{one} {other}" for one, other in zip(pairs.left, pairs.right, strict=True)]
+    judged = Judged(metric, pairs.own_targets, pairs.components[begin:], texts[begin:])
+    targets = pairs.targets if metric != "auc" else pairs.targets.astype(np.int64)
 
-    def learn(name: str, features: Any, weigh: Weigh) -> Baseline:
-        score, area = judge(predict_out_of_fold(features, targets, plan, weigh, predict))
-        return make_baseline(name, score, labels="all", auc=area, detail=plan.detail)
+    def learn(name: str, features: Any, weigh: Weigh) -> None:
+        score, area = judge(predict_out_of_fold(features, targets, pairs.plan, weigh, predict)[begin:])
+        baselines.append(make_baseline(name, score, labels="all", auc=area, detail=pairs.plan.detail))
+        part = pairs.plan.parts[0]
+        if len(pairs.plan.parts) == 1 and len(part.training):
+            seen, scored = weigh(features[part.training], features[part.scored])
+            questions.append(held_out_question(name, judged, seen, pairs.targets[part.training], scored))
+        else:
+            questions.append(learned_question(name, judged, features[begin:], weigh))
 
     with stage("baselines: lengths"):
-        yield learn("length", _describe_lengths(sides), standardize)
-    for name, side in zip(SIDES, (sides.first, sides.second), strict=True):
+        learn("length", _describe_lengths(pairs.sides), standardize)
+    for name, side in zip(SIDES, (pairs.sides.first, pairs.sides.second), strict=True):
         with stage(f"baselines: TF-IDF of {name}"):
-            yield learn(name, count_terms(side.to_list()), weigh_terms)
+            learn(name, count_terms(side.to_list()), weigh_terms)
+    return Results(baselines, questions)
 
 
 def _describe_lengths(sides: Sides) -> Matrix:
@@ -117,7 +173,7 @@ def score_bitext(table: pl.LazyFrame) -> Results:
         with stage(f"baselines: shared {name}", total=rows.height, unit="rows") as advance:
             found = _find_in_blocks(rows.height, _cosine_similarity(count(texts), rows.height), advance)
             baselines.append(make_baseline(name, bitext_f1(order[found])))
-    return Results(baselines, rows.height)
+    return Results(baselines)
 
 
 def _find_in_blocks(rows: int, similarity: Callable[[slice], Any], advance: Callable[[int], None]) -> Integers:

@@ -1,18 +1,18 @@
-"""Results of baselines as records, what each baseline reads, and the packages that compute them.
+"""Results of baselines as records, what each baseline reads, and the packages that compute them."""
 
-Far is a fifth of the way from chance to a perfect score, and at least three standard errors. Of two labels, the area under the
-ROC curve is judged, whose chance is 50; elsewhere the score itself, against the better of `chance` and `majority`.
-"""
-
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from importlib.util import find_spec
 from types import MappingProxyType
 
+import numpy as np
+from numpy.typing import NDArray
+
 from builders.errors import UsageError
-from cards.scores import Baseline, Labels, Reads, Shortcut
+from cards.scores import Baseline, Labels, Reads
+
+Values = NDArray[np.float64]
 
 # Baselines that read less than the texts of a row.
 READS: Mapping[str, Reads] = MappingProxyType(
@@ -31,16 +31,46 @@ READS: Mapping[str, Reads] = MappingProxyType(
 
 
 @dataclass(frozen=True)
+class Judged:
+    """The rows that a question is about.
+
+    metric: `auc` (targets are 0 or 1), `accuracy` (classes from 0) or `cosine_spearman` (values). components: a key a row.
+    texts: a row each, as in `plan_folds`.
+    """
+
+    metric: str
+    targets: Values
+    components: Sequence[str]
+    texts: Sequence[str]
+
+    @property
+    def classes(self) -> int:
+        """How many columns a model predicts for a row."""
+        return int(self.targets.max()) + 1 if self.metric == "accuracy" else 1
+
+
+@dataclass(frozen=True)
+class Question:
+    """A baseline that reads less than the task asks for.
+
+    predict: the predictions for columns of targets of the judged rows; None where they are fixed, those in `predicted`.
+    """
+
+    name: str
+    rows: Judged
+    predicted: Values
+    predict: Callable[[Values], Values] | None = None
+
+
+@dataclass(frozen=True)
 class Results:
     """What the baselines of a task score.
 
-    rows: how many rows or queries the scores are means of. positives: how many of the rows are labelled 1, where there are two
-    labels.
+    questions: whether those that read less than a row know the labels.
     """
 
     baselines: list[Baseline]
-    rows: int
-    positives: int | None = None
+    questions: list[Question] = field(default_factory=list)
 
 
 def make_baseline(
@@ -76,43 +106,3 @@ def require_packages() -> None:
 def package_versions() -> dict[str, str]:
     """The versions of the packages that compute baselines, by name."""
     return {name: version(name) for name in PACKAGES.values()}
-
-
-SHARE, ERRORS = 0.2, 3.0
-PARTIAL = ("order", "length", "one side")  # what less than a whole row is, in Baseline.reads
-
-
-def find_shortcuts(results: Results, metric: str) -> list[Shortcut]:
-    """The shortcuts among the baselines, in their order. metric: the main score of the task."""
-    two_labels = results.positives is not None
-    base = max(
-        (baseline.score for baseline in results.baselines if baseline.name in ("chance", "majority")), default=0.0
-    )
-    shortcuts = []
-    for baseline in results.baselines:
-        if baseline.reads not in PARTIAL:
-            continue
-        if two_labels and baseline.auc is not None:
-            found = Shortcut(baseline.name, "auc", baseline.auc, 50.0)
-        else:
-            found = Shortcut(baseline.name, metric, baseline.score, base)
-        if _is_far(found, standard_error(results, found.metric)):
-            shortcuts.append(found)
-    return shortcuts
-
-
-def standard_error(results: Results, metric: str) -> float:
-    """The standard error of a score at chance, times 100.
-
-    For means over rows or queries, it is the largest that values from 0 to 1 can have.
-    """
-    if metric == "auc" and results.positives is not None:
-        negatives = results.rows - results.positives
-        return 100 * math.sqrt((results.rows + 1) / (12 * max(results.positives * negatives, 1)))
-    if metric.endswith("spearman"):
-        return 100 / math.sqrt(max(results.rows - 1, 1))
-    return 50 / math.sqrt(results.rows)
-
-
-def _is_far(found: Shortcut, error: float) -> bool:
-    return found.score - found.chance >= max(SHARE * (100 - found.chance), ERRORS * error)

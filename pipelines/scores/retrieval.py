@@ -1,6 +1,6 @@
 """Baselines for retrieval, in nDCG@10, and for reranking, in MAP@1000."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -13,7 +13,8 @@ from scipy.sparse import csr_matrix
 from cards.scores import Baseline
 from pipelines.audit.tables import Frames, model_input
 from pipelines.process.stages import stage
-from pipelines.scores.folds import plan_folds, rank_by_hash
+from pipelines.scores.folds import connect, plan_folds, rank_by_hash
+from pipelines.scores.permutations import fixed_question, learned_question
 from pipelines.scores.rankings import (
     CUT,
     DEPTH,
@@ -23,7 +24,7 @@ from pipelines.scores.rankings import (
     ndcg_at_10,
     rank_documents,
 )
-from pipelines.scores.results import Results, make_baseline
+from pipelines.scores.results import Judged, Results, make_baseline
 from pipelines.scores.text_models import (
     TermCounts,
     count_query_terms,
@@ -93,7 +94,7 @@ def score_retrieval(frames: Frames, split: str) -> Results:
     chance = float(np.mean([chance_ndcg_at_10(relevant, documents) for relevant in queries.relevant]))
     if documents > MAX_DOCUMENTS:
         detail = f"words were not compared: {documents:,} documents, more than {MAX_DOCUMENTS:,}"
-        return Results([make_baseline("chance", chance, detail=detail)], len(queries.ids))
+        return Results([make_baseline("chance", chance, detail=detail)])
     with stage("baselines: counting words", total=documents, unit="documents") as advance:
         counts = count_query_terms(queries.texts, read_documents(frames, split), advance)
     priorities = rank_by_hash(queries.documents.to_list(), "documents")
@@ -101,7 +102,7 @@ def score_retrieval(frames: Frames, split: str) -> Results:
     for name, score in (("named", score_named), ("words", score_shared_words), ("bm25", score_bm25)):
         with stage(f"baselines: {name}", total=len(queries.ids), unit="queries") as advance:
             baselines.append(make_baseline(name, _mean_ndcg(score(counts), queries, priorities, advance)))
-    return Results(baselines, len(queries.ids))
+    return Results(baselines)
 
 
 def score_bm25(counts: TermCounts) -> Scored:
@@ -193,9 +194,24 @@ def score_reranking(frames: Frames, split: str) -> Results:
         scores["bm25"] = _score_bm25(data)
     baselines = [make_baseline("chance", _chance(data))]
     baselines += [make_baseline(name, _mean_precision(data, values)) for name, values in scores.items()]
+    components = connect(queries)
+    own = [components[owner] for owner in data.owners.tolist()]
+    judged = Judged("auc", data.labels.astype(np.float64), own, candidates)
+    questions = [
+        fixed_question(name, judged, _rank_within(data.owners, scores[name])) for name in ("first", "longer", "shorter")
+    ]
     with stage("baselines: TF-IDF of candidates"):
-        baselines.append(_score_candidates(data))
-    return Results(baselines, len(data.queries.ids))
+        counts = count_terms(data.texts.to_list())[data.documents]
+        baselines.append(_score_candidates(data, counts, own))
+        questions.append(learned_question("candidate", judged, counts, weigh_terms))
+    return Results(baselines, questions)
+
+
+def _rank_within(owners: Integers, scores: Values) -> Values:
+    """The place of each candidate among those of its query, from -0.5 to 0.5: so candidates of different queries compare."""
+    place = (pl.col("score").rank("average") - 0.5) / pl.len() - 0.5
+    ranked: Values = pl.DataFrame({"owner": owners, "score": scores}).select(place.over("owner")).to_series().to_numpy()
+    return ranked
 
 
 def _read(frames: Frames, split: str) -> Candidates:
@@ -241,11 +257,9 @@ def _score_bm25(data: Candidates) -> Values:
     return scores
 
 
-def _score_candidates(data: Candidates) -> Baseline:
+def _score_candidates(data: Candidates, counts: Any, components: Sequence[str]) -> Baseline:
     """Whether a candidate is relevant, told from its text alone; the candidates of a query are in one fold."""
-    query_texts, texts = data.queries.texts.to_list(), data.texts.to_list()
-    groups = [query_texts[owner] for owner in data.owners.tolist()]
-    plan = plan_folds(groups, [texts[document] for document in data.documents.tolist()])
-    counts = count_terms(texts)[data.documents]
+    texts = data.texts.to_list()
+    plan = plan_folds(components, [texts[document] for document in data.documents.tolist()])
     scores = predict_out_of_fold(counts, data.labels, plan, weigh_terms, predict_odds)
     return make_baseline("candidate", _mean_precision(data, scores), labels="all", detail=plan.detail)

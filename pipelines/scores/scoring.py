@@ -3,14 +3,19 @@
 Call pipelines.scores.results.require_packages before this module is imported.
 """
 
+import logging
 import shutil
-from dataclasses import asdict, dataclass, replace
+import tempfile
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import polars as pl
+
 from builders import tasks
 from builders.catalogue import Definition
-from builders.errors import ReleaseError, UsageError
+from builders.errors import ReleaseError, SourceError, UsageError
+from builders.spec import RawFiles
 from cards.manifest import Manifest, encode
 from cards.scores import (
     BASELINES,
@@ -26,10 +31,14 @@ from cards.scores import (
 from pipelines.process.files import link_or_copy
 from pipelines.process.stages import stage
 from pipelines.process.tables import WIDTH, table, wrap
+from pipelines.raw.locations import locate
+from pipelines.raw.settings import RawSettings
 from pipelines.release import folder
 from pipelines.release.staging import dataset_lock, recover_release, staged_release
 from pipelines.scores.baselines import compute_baselines
 from pipelines.scores.evaluation import evaluate_model
+
+logger = logging.getLogger(__name__)
 
 
 def require_unedited(release_dir: Path, manifest: Manifest) -> None:
@@ -80,11 +89,12 @@ def record_scores(release_dir: Path, scores: Scores) -> Manifest:
 class ScoreOptions:
     """What to compute, as the command line says.
 
-    cache: where embeddings are kept. models: their names. force: also what scores.json has. trust_code: run code that comes with
-    a model.
+    cache: where embeddings are kept. raw: where a training split of the source may be. models: their names. force: also what
+    scores.json has. trust_code: run code that comes with a model.
     """
 
     cache: Path
+    raw: RawSettings = field(default_factory=RawSettings)
     baselines: bool = True
     models: tuple[str, ...] = ()
     force: bool = False
@@ -122,7 +132,7 @@ def score_release(definition: Definition, release_dir: Path, options: ScoreOptio
         )
     present = scores = _present_scores(definition, release_dir, manifest, split)
     if options.baselines and (options.force or not scores.baselines):
-        scores = _with_baselines(definition, release_dir, manifest, scores)
+        scores = _with_baselines(definition, release_dir, manifest, scores, options.raw)
         record_scores(release_dir, scores)
     for model in options.models:
         if options.force or all(other.model != model for other in present.models):
@@ -168,11 +178,39 @@ def _present_scores(definition: Definition, release_dir: Path, manifest: Manifes
     )
 
 
-def _with_baselines(definition: Definition, release_dir: Path, manifest: Manifest, scores: Scores) -> Scores:
+def _with_baselines(
+    definition: Definition, release_dir: Path, manifest: Manifest, scores: Scores, raw: RawSettings
+) -> Scores:
     frames = folder.scan_tables(release_dir, manifest.tables)
-    with stage("baselines"):
-        computed = compute_baselines(definition.dataset.task, frames, scores.split)
-    return replace(scores, baselines=computed.baselines, shortcuts=computed.shortcuts, packages=computed.packages)
+    unasked = ""
+    with tempfile.TemporaryDirectory() as scratch, stage("baselines"):
+        try:
+            training = None if manifest.sample else _read_training(definition, manifest, raw, Path(scratch))
+        except SourceError as error:
+            training, unasked = None, f"the source's training split is not here ({error.what})"
+            logger.warning("%s: shortcuts are not looked for: %s; --raw-dir says where it is", manifest.name, unasked)
+        computed = compute_baselines(definition.dataset.task, frames, scores.split, training, asks=not unasked)
+    return replace(
+        scores,
+        baselines=computed.baselines,
+        shortcuts=computed.shortcuts,
+        packages=computed.packages,
+        unasked=unasked,
+    )
+
+
+def _read_training(definition: Definition, manifest: Manifest, raw: RawSettings, scratch: Path) -> pl.LazyFrame | None:
+    """The rows of the source's training split, where a dataset lacks it; None where it has one, or the source has none.
+
+    Raises SourceError for a raw file that is not to be had.
+    """
+    dataset = definition.dataset
+    if not dataset.training:
+        return None
+    files = {key: locate(definition.source, training, raw).raw for key, training in dataset.training.items()}
+    split = tasks.evaluated_split(dataset.task)
+    tables = dataset.recipe(RawFiles((split,), files, scratch), **dataset.options(manifest.version))
+    return tables.frames["default"][split].lazy().collect().lazy()
 
 
 def score_page(scores: Scores, state: str, release_dir: Path, *, width: int | None) -> list[str]:
@@ -193,6 +231,7 @@ def score_page(scores: Scores, state: str, release_dir: Path, *, width: int | No
     lines = [f"{scores.dataset} {scores.version}: {state}, {scores.split}, times 100", ""]
     lines += table([heading, *ordered], width=width).splitlines()
     remarks = [_shortcut(shortcut) for shortcut in scores.shortcuts]
+    remarks += [f"shortcuts were not looked for: {scores.unasked}"] if scores.unasked else []
     for model in scores.models:
         if (published := model.published) is not None:
             ours = model.score if model.same_metric is None else model.same_metric
@@ -214,4 +253,5 @@ def _model_score(model: ModelScore, metric: str) -> str:
 def _shortcut(shortcut: Shortcut) -> str:
     metric = metric_name(shortcut.metric)
     what = BASELINES.get(shortcut.baseline, shortcut.baseline)
-    return f"shortcut: {what}: {shortcut.score:.1f} ({metric}), chance is {shortcut.chance:.1f}"
+    interval = "" if shortcut.low is None else f", 95 % interval {shortcut.low:.1f} to {shortcut.high:.1f}"
+    return f"shortcut: {what}: {shortcut.score:.1f} ({metric}{interval}), chance is {shortcut.chance:.1f}"

@@ -321,13 +321,6 @@ class Sides:
     first: pl.Series
     second: pl.Series
 
-    @property
-    def repeated(self) -> list[str]:
-        """The side that has fewer different texts: rows that share it belong together."""
-        side = self.first if self.first.n_unique() <= self.second.n_unique() else self.second
-        texts: list[str] = side.to_list()
-        return texts
-
 
 def split_sides(texts: Sequence[str]) -> Sides | None:
     """The sides of the texts, divided at the first ` Hypothesis: `; None if a text does not have the form."""

@@ -47,7 +47,7 @@ def changed(**changes: Any) -> Definition:
         ({"versions": {"1.1.0": Version("First.")}}, ["terra-pairclassification has no version 1.0.0"]),
         ({"pretty_name": "TERRa"}, ["the pretty_name is not a title for the Hub"]),
         ({"languages": ("xyz-Latn",)}, ["unknown language 'xyz-Latn'"]),
-        ({"needs": {"dev": ("train",)}}, ["needs files that SOURCE lacks; found train"]),
+        ({"needs": {"dev": ("other",)}}, ["needs files that SOURCE lacks; found other"]),
         ({"source_license": "", "source_homepage": ""}, ["no homepage", "a licence"]),
     ],
 )  # fmt: skip

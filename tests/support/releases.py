@@ -60,7 +60,7 @@ def as_full(settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyP
     shutil.copyfile(settings.golden / "terra" / "raw" / "val.jsonl", raw)
     data = raw.read_bytes()
     pinned = replace(terra.SOURCE.files["val"], sha256=hashlib.sha256(data).hexdigest(), bytes=len(data))
-    monkeypatch.setattr(terra, "SOURCE", replace(terra.SOURCE, files={"val": pinned}))
+    monkeypatch.setattr(terra, "SOURCE", replace(terra.SOURCE, files=terra.SOURCE.files | {"val": pinned}))
     dataset = terra.pair_classification  # the known findings of the real files do not apply to the golden sample
     versions = {number: replace(version, known=()) for number, version in dataset.versions.items()}
     monkeypatch.setattr(terra, "pair_classification", replace(dataset, versions=versions))

@@ -30,7 +30,7 @@ READ = {
     "build": {"raw_dir", "cache", "output", "sign"}, "fetch": {"raw_dir", "cache"}, "doctor": {"cache", "output"},
     "check": {"output", "ledger", "statement", "key"}, "decide": {"raw_dir", "cache", "output"},
     "publish": {"output", "raw_dir", "cache", "attestation"}, "reproduce": {"raw_dir", "cache", "releases", "sign"},
-    "score": {"output", "cache", "releases"}, "show": {"output", "raw_dir", "cache", "releases"},
+    "score": {"output", "raw_dir", "cache", "releases"}, "show": {"output", "raw_dir", "cache", "releases"},
     "export": {"releases"}, "site": {"releases"},
 }  # fmt: skip
 

@@ -4,8 +4,17 @@ import polars as pl
 import pytest
 
 from builders import tasks
+from pipelines.scores import permutations
 from pipelines.scores.baselines import Baselines, compute_baselines
 from tests.support.made_texts import COLOURS, default, digit, retrieval, sentence, word
+
+
+@pytest.fixture(autouse=True)
+def small_questions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The made tables have fewer groups of rows than a shortcut needs."""
+    monkeypatch.setattr(permutations, "LEAST", 20)
+    monkeypatch.setattr(permutations, "PERMUTATIONS", 199)
+    monkeypatch.setattr(permutations, "RESAMPLES", 99)
 
 
 def scores(found: Baselines) -> dict[str, float]:

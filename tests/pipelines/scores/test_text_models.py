@@ -151,5 +151,4 @@ def test_texts_of_two_sides_are_divided_and_others_are_not() -> None:
     sides = split_sides(["Premise: a Hypothesis: b Hypothesis: c", "Premise: a Hypothesis: "])
     assert sides is not None
     assert (sides.first.to_list(), sides.second.to_list()) == (["a", "a"], ["b Hypothesis: c", ""])
-    assert sides.repeated == ["a", "a"]
     assert split_sides(["Premise: a Hypothesis: b", "Premise: a"]) is None

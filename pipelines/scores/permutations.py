@@ -1,0 +1,211 @@
+"""Does a baseline that reads less than a row know its labels? A permutation test that keeps connected rows together.
+
+Rows that share a text, on either side, are of one component. Labels change places so that those of a component stay together:
+they go, in any order, to the rows of a component of the same size. A linear model learns from each of these permutations as it
+did from the true labels: ridge regression, whose predictions are a fixed matrix times the labels. Where another split is learned
+from, its predictions stay, and the judged labels are permuted.
+
+A shortcut is claimed where p = (1 + permutations that score as high) / (1 + permutations), corrected by Holm over all questions
+of a dataset, is below ALPHA, the score is GAP points above chance, and there are LEAST components.
+Intervals (95 %) are percentiles of resampled components. Random bits are those of Philox with fixed keys; numpy
+promises its stream.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy.linalg import solve
+
+from cards.scores import Shortcut
+from pipelines.process.stages import stage
+from pipelines.scores.folds import Rows, order_by_hash, plan_folds
+from pipelines.scores.metrics import accuracy, area_under_curve, spearman
+from pipelines.scores.results import Judged, Question, Values, percent
+from pipelines.scores.text_models import DIGITS, Weigh
+
+PERMUTATIONS = RESAMPLES = 1_999
+MOST = 10_000  # rows of a question: the matrix of a model has the square of them
+ALPHA, GAP, LEAST = 0.05, 5.0, 100
+PENALTY = 1.0  # of the ridge regression, as scikit-learn's default
+CHUNK = 100  # permutations that a model learns from at once
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The score of a question and its interval, from -1 to 1. p: not corrected.
+
+    chance: the mean over the permutations; in accuracy the share of the most frequent class, where that is more.
+    """
+
+    question: Question
+    score: float
+    chance: float
+    low: float
+    high: float
+    p: float
+    components: int
+
+
+def learned_question(name: str, rows: Judged, features: Any, weigh: Weigh) -> Question:
+    """A question to a linear model that learns from the other folds. features: of all rows."""
+    kept = _limit(rows.components, MOST if rows.classes < 5 else MOST * 4 // rows.classes)
+    own = _choose(rows, kept)
+    parts = [part for part in plan_folds(own.components, own.texts).parts if len(part.training)]
+    features = features[kept]
+    hats = [_hat(*weigh(features[part.training], features[part.scored])) for part in parts]
+
+    def predict(columns: Values) -> Values:
+        predicted = np.zeros(columns.shape)
+        for part, hat in zip(parts, hats, strict=True):
+            mean = columns[part.training].mean(axis=0)
+            predicted[part.scored] = hat @ (columns[part.training] - mean) + mean
+        return np.round(predicted, DIGITS)
+
+    return Question(name, own, _decide(predict(_columns(own, own.targets)), own.classes)[:, 0], predict)
+
+
+def fixed_question(name: str, rows: Judged, predicted: Values) -> Question:
+    """A question to a rule that learns nothing."""
+    kept = _limit(rows.components, MOST)
+    return Question(name, _choose(rows, kept), predicted[kept])
+
+
+def held_out_question(name: str, rows: Judged, training: Any, targets: Values, scored: Any) -> Question:
+    """A question to a linear model that learned from other rows. training, scored: what the model sees; targets: of training."""
+    columns = _columns(rows, targets[:MOST])
+    mean = columns.mean(axis=0)
+    predicted = np.round(_hat(training[:MOST], scored) @ (columns - mean) + mean, DIGITS)
+    return Question(name, rows, _decide(predicted, rows.classes)[:, 0])
+
+
+def ask(questions: Sequence[Question]) -> list[Answer]:
+    """The answers to all questions of a dataset."""
+    with stage("baselines: permutations", total=len(questions), unit="questions") as advance:
+        answers = []
+        for question in questions:
+            answers.append(_answer(question))
+            advance(1)
+    return answers
+
+
+def _answer(question: Question) -> Answer:
+    rows, predicted = question.rows, question.predicted
+    numbers = np.unique(np.asarray(rows.components, dtype=object).astype(str), return_inverse=True)[1]
+    score = _judge(rows.metric, rows.targets, predicted)
+    null = np.array([_judge(rows.metric, *drawn) for drawn in _permuted(question, numbers)])
+    bits, count, resampled = np.random.Philox(key=2), int(numbers.max()) + 1, []
+    for _ in range(RESAMPLES):
+        times = np.bincount((bits.random_raw(count) % np.uint64(count)).astype(np.int64), minlength=count)
+        chosen = np.repeat(np.arange(len(numbers)), times[numbers])
+        resampled.append(_judge(rows.metric, rows.targets[chosen], predicted[chosen]))
+    low, high = np.percentile(resampled, [2.5, 97.5]).tolist()
+    p = (1 + int((null >= score).sum())) / (1 + PERMUTATIONS)
+    chance = float(null.mean())
+    if rows.metric == "accuracy":
+        chance = max(chance, float(np.bincount(rows.targets.astype(np.int64)).max()) / len(rows.targets))
+    return Answer(question, score, chance, low, high, p, count)
+
+
+def claim_shortcuts(answers: Sequence[Answer]) -> list[Shortcut]:
+    """The shortcuts among the answers to all questions of a dataset, in their order."""
+    return [
+        Shortcut(
+            answer.question.name,
+            answer.question.rows.metric,
+            percent(answer.score),
+            percent(answer.chance),
+            percent(answer.low),
+            percent(answer.high),
+            round(p, 4),
+            answer.components,
+        )
+        for answer, p in zip(answers, correct([answer.p for answer in answers]), strict=True)
+        if p < ALPHA and 100 * (answer.score - answer.chance) >= GAP and answer.components >= LEAST
+    ]
+
+
+def correct(values: Sequence[float]) -> list[float]:
+    """Probabilities corrected by Holm: the lowest times their number, the next times one less; none below the one before."""
+    corrected, highest = [0.0] * len(values), 0.0
+    for rank, number in enumerate(sorted(range(len(values)), key=lambda number: values[number])):
+        highest = corrected[number] = max(highest, min(1.0, values[number] * (len(values) - rank)))
+    return corrected
+
+
+def permute(numbers: Rows, count: int) -> Iterator[Rows]:
+    """Permutations that keep components whole: row i gets the label of row permutation[i]. numbers: the component of each row."""
+    bits, sizes = np.random.Philox(key=1), np.bincount(numbers)[numbers]
+    layout = np.lexsort((numbers, sizes))
+    for _ in range(count):
+        keys, own = bits.random_raw(int(numbers.max()) + 1), bits.random_raw(len(numbers))
+        permutation = np.empty(len(numbers), dtype=np.int64)
+        permutation[layout] = np.lexsort((own, numbers, keys[numbers], sizes))
+        yield permutation
+
+
+def _permuted(question: Question, numbers: Rows) -> Iterator[tuple[Values, Values]]:
+    """Permuted targets, with the predictions of what learned from them."""
+    rows, drawn = question.rows, list[Values]()
+    for number, permutation in enumerate(permute(numbers, PERMUTATIONS), 1):
+        drawn.append(rows.targets[permutation])
+        if question.predict is None:
+            yield drawn.pop(), question.predicted
+        elif len(drawn) == CHUNK or number == PERMUTATIONS:
+            predicted = question.predict(np.hstack([_columns(rows, targets) for targets in drawn]))
+            yield from zip(drawn, _decide(predicted, rows.classes).T, strict=True)
+            drawn = []
+
+
+def _columns(rows: Judged, targets: Values) -> Values:
+    """What a model learns of targets: a column a class, or one."""
+    if rows.classes == 1:
+        return targets[:, np.newaxis]
+    columns: Values = np.eye(rows.classes)[targets.astype(np.int64)]
+    return columns
+
+
+def _decide(predicted: Values, classes: int) -> Values:
+    """For each group of columns, the prediction of a row: the class with the highest, or the value."""
+    if classes == 1:
+        return predicted
+    decided: Values = predicted.reshape(len(predicted), -1, classes).argmax(axis=2).astype(np.float64)
+    return decided
+
+
+def _judge(metric: str, targets: Values, predicted: Values) -> float:
+    if metric == "auc":
+        area = area_under_curve(targets.astype(np.int64), predicted)
+        return 0.5 if area is None else area
+    if metric == "accuracy":
+        return accuracy(targets.astype(np.int64), predicted.astype(np.int64))
+    return spearman(targets, predicted)
+
+
+def _hat(training: Any, scored: Any) -> Values:
+    """The matrix that turns the targets of training rows into predictions, both without their mean."""
+    kernel, own = _dense(training @ training.T), _dense(scored @ training.T)
+    kernel[np.diag_indices_from(kernel)] += PENALTY
+    hat: Values = solve(kernel, own.T, assume_a="pos", overwrite_a=True).T
+    return hat
+
+
+def _dense(matrix: Any) -> Values:
+    dense: Values = matrix.toarray() if hasattr(matrix, "toarray") else np.asarray(matrix)
+    return dense
+
+
+def _choose(rows: Judged, kept: Rows) -> Judged:
+    components, texts = ([column[row] for row in kept.tolist()] for column in (rows.components, rows.texts))
+    return Judged(rows.metric, rows.targets[kept], components, texts)
+
+
+def _limit(components: Sequence[str], most: int) -> Rows:
+    """Rows of whole components in the order of their hashes, at most so many (but one component at least), ascending."""
+    keys = pl.Series(list(dict.fromkeys(components)), dtype=pl.String)
+    rank = {key: number for number, key in enumerate(keys.gather(order_by_hash(keys, "questions")).to_list())}
+    ranks = np.array([rank[key] for key in components], dtype=np.int64)
+    total = np.cumsum(np.bincount(ranks))
+    return np.flatnonzero(ranks < max(1, int((total <= most).sum())))
