@@ -80,7 +80,7 @@ def render(
         rebuilds=[
             rebuild
             for rebuild in read_rebuilds(source.name, dataset.name, manifest.version, manifest.content_sha256)
-            if rebuild.by != MAINTAINERS  # that who made a release can make it again is no news
+            if rebuild.by != MAINTAINERS  # who made a release can make it again
         ],
         examples=example_table(dataset.task, evidence.examples),
         evidence=evidence,

@@ -111,7 +111,7 @@ def test_a_card_names_who_built_the_release_again(
     assert "Ann | <Lab>" not in row, "a name is text, not Markdown"
     own = statement(dataset=manifest.dataset, by="maintainers", **values)
     (tmp_path / "terra" / f"{manifest.dataset}-1.0.0-x.json").write_bytes(own)
-    assert "Reproduced by" not in card(), "that who made a release can make it again is no news"
+    assert "Reproduced by" not in card(), "who made a release can make it again"
 
 
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
