@@ -69,7 +69,7 @@ SOURCE = Source(
     title="Russian StackOverflow",
     license="other",
     license_note='The card on the Hub says "other". The texts are of users of ru.stackoverflow.com, which publishes them under CC'
-    " BY-SA; the versions of that licence depend on the date of a text.",
+    " BY-SA; the versions of that licence depend on the date of a text. Others read the dataset as CC BY-SA 2.5.",
     homepage="https://huggingface.co/datasets/IlyaGusev/ru_stackoverflow",
     citation="gusev2023rustackoverflow",
     files={

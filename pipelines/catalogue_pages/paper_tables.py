@@ -32,7 +32,7 @@ INDENT, COLUMN = "    ", 25
 NOTES = {
     "rumteb": "Sizes are of train / validation / test, without the splits that a task does not have. paper: as printed in"
     " Table 1, rows if nothing else is said. expected: what the recipe of version 1.0.0 should give. built: what it gave on"
-    " verified real files, from the ledger; - if there is nothing. In the output folder: what was built here.",
+    " verified real files, from the ledger; - if there is nothing.",
     "ateb": "The paper prints no sizes. Sizes are rows (reasoning: queries; document-level: documents) of train / validation"
     " / test, without the splits that a task does not have. raw: records of the raw files, before any are dropped. -:"
     " unknown without the raw files. here: in the output folder.",
