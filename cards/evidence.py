@@ -29,11 +29,15 @@ class Quote:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How many of the published figures the statistics of a release have. source: where the figures are published."""
+    """How many of the published figures the statistics of a release have. source: where the figures are published.
+
+    differing: those that it does not have: what it is, as published, ours, and why.
+    """
 
     agreeing: int
     figures: int
     source: str = ""
+    differing: tuple[tuple[str, str, str, str], ...] = ()
 
 
 @dataclass(frozen=True)

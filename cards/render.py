@@ -207,7 +207,8 @@ def _same_as_published(dataset: Dataset, manifest: Manifest, evidence: Evidence)
 
 
 def _agreeing_figures(dataset: Dataset, manifest: Manifest, evidence: Evidence) -> str:
-    if agreement := evidence.agreement:
+    agreement = evidence.agreement
+    if agreement and manifest.version.startswith("1."):
         agreeing, figures = agreement.agreeing, agreement.figures
         words = f"{'all' if agreeing == figures else f'{agreeing} of'} {figures} published figures agree"
         if figures == 1:

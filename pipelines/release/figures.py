@@ -2,7 +2,8 @@
 
 published_figures.json holds, for each dataset, the `source` of its figures and `facts`. A fact is the `path` of a number in
 statistics.json (or in the manifest, if it begins with `observed`), its published `value` and, for a rounded mean, the tolerance
-(`within`). A `note` explains a difference that is intended.
+(`within`). A `note` explains a difference that is intended. `corrected` has the same of another's correction of the dataset, with
+which later versions of ours are compared.
 """
 
 import json
@@ -20,6 +21,7 @@ from pipelines.process import tables
 from pipelines.release import folder
 
 PUBLISHED = Path(__file__).with_name("published_figures.json")
+NO_REASON = "not known"
 VERSIONS = "1."  # these rebuild the published dataset, later ones correct it
 
 
@@ -34,10 +36,16 @@ class Line:
     note: str = ""
 
 
-def read_published(dataset: str) -> dict[str, Any] | None:
-    """The `source` and the `facts` of a dataset; None where no figures are published."""
+def read_published(dataset: str, version: str = VERSIONS) -> dict[str, Any] | None:
+    """The `source` and the `facts` of a version of a dataset; None where no figures are published of it.
+
+    Those of versions that correct the published dataset are of others' corrections.
+    """
     published: dict[str, Any] | None = json.loads(PUBLISHED.read_text("utf-8")).get(dataset)
-    return published
+    if published is None or version.startswith(VERSIONS):
+        return published
+    corrected: dict[str, Any] | None = published.get("corrected")
+    return corrected
 
 
 def compare_facts(manifest: Manifest, statistics: Mapping[str, Any], facts: Sequence[Mapping[str, Any]]) -> list[Line]:
@@ -54,12 +62,17 @@ def compare_facts(manifest: Manifest, statistics: Mapping[str, Any], facts: Sequ
 
 
 def count_agreeing(manifest: Manifest, statistics: Mapping[str, Any]) -> Agreement | None:
-    """How many published figures a release has; None for one that is not meant to have them, or where none are published."""
-    published = read_published(manifest.dataset)
-    if published is None or not manifest.complete or not manifest.version.startswith(VERSIONS):
+    """How many published figures a release has, and the others; None for a sample or a part, or where none are published."""
+    published = read_published(manifest.dataset, manifest.version)
+    if published is None or not manifest.complete:
         return None
     lines = compare_facts(manifest, statistics, published["facts"])
-    return Agreement(sum(line.agree for line in lines), len(lines), published["source"])
+    differing = tuple(
+        (line.what, f"{line.published:,}", _number(line.ours), line.note or NO_REASON)
+        for line in lines
+        if not line.agree
+    )
+    return Agreement(len(lines) - len(differing), len(lines), published["source"], differing)
 
 
 def _at(figures: Any, path: Sequence[str]) -> float | None:

@@ -140,6 +140,16 @@ def test_the_card_says_whether_the_rows_are_the_published_ones(
     assert f"| Same as published | {words} |" in card
 
 
+def test_figures_that_differ_are_listed_with_what_was_expected_found_and_why() -> None:
+    differing = (("train num_samples", "43,523", "44,980", "another rule | <b>"),)
+    card = card_for("STS", version="2.0.0", evidence=Evidence(agreement=Agreement(2, 3, "mteb's v2", differing)))
+    section = card.split("### Expected and found\n")[1].split("\n#", maxsplit=1)[0]
+    assert "2 of 3 figures agree with mteb's v2. The others:" in section
+    assert "samples | 43,523 | 44,980 | another rule &#124; &#60;b&#62; |" in section
+    assert "**no**, this version is corrected" in card
+    assert "Expected and found" not in card_for("STS", evidence=Evidence(agreement=Agreement(3, 3, "mteb")))
+
+
 def test_a_source_that_forbids_derivatives_is_not_quoted() -> None:
     card = card_for("STS", evidence=Evidence(quotable=False))
     assert "## Look at it\n\nNo texts are shown: the licence does not permit sharing derivatives.\n" in card

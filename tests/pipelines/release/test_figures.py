@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from builders.errors import UsageError
+from cards.evidence import Agreement
 from cards.manifest import Manifest
 from pipelines.make import BuildResult, make
 from pipelines.release import figures, folder
@@ -113,3 +114,23 @@ def test_every_published_figure_is_in_the_statistics_of_its_dataset(
     assert [line.what for line in lines if line.ours is None] == []
     paths = [tuple(fact["path"]) for fact in PUBLISHED[name]["facts"]]
     assert len(set(paths)) == len(paths)
+
+
+def test_a_corrected_version_is_compared_with_the_correction_of_others(
+    golden_release: Callable[..., BuildResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts = [
+        {"path": ["train", "num_samples"], "value": 12},
+        {"path": ["test", "num_samples"], "value": 4, "note": "why"},
+    ]
+    published = {
+        "cedr-classification": {"source": "Hub", "facts": facts[:1], "corrected": {"source": "v2", "facts": facts}}
+    }
+    monkeypatch.setattr(figures, "PUBLISHED", tmp_path / "published.json")
+    figures.PUBLISHED.write_text(json.dumps(published))
+    manifest = replace(golden_release("cedr-classification", "1.0.0").manifest, sample=False)
+    statistics = {"train": {"num_samples": 12}, "test": {"num_samples": 3}}
+    assert figures.count_agreeing(manifest, statistics) == Agreement(1, 1, "Hub")
+    corrected = figures.count_agreeing(replace(manifest, version="2.0.0"), statistics)
+    assert corrected == Agreement(1, 2, "v2", (("test num_samples", "4", "3", "why"),))
+    assert figures.count_agreeing(replace(manifest, sample=True), statistics) is None
