@@ -6,7 +6,7 @@ from builders.raw_files import github
 from builders.reading.tskv import read_tskv
 from builders.shaping.cleaning import DEDUPLICATED, deduplicate_texts, keep_first_texts
 from builders.shaping.rows import drop_each
-from builders.shaping.sampling import sample_per_class, split, too_few
+from builders.shaping.sampling import count_left_over, sample_per_class, split, too_few
 from builders.spec import OWN_DRAW, Dropped, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Classification, Clustering
 
@@ -73,7 +73,8 @@ def classification(
     rows, repeated = _deduplicate(rows, "label", "rating", clean=clean)
     sizes = {"train": train_per_class, "validation": validation_per_class, "test": test_per_class}
     frames = split(rows, sizes, by="label", key="id", seed="georeview-classification")
-    return Tables({"default": {name: frames[name] for name in raw.splits}}, (*unfit, *repeated))
+    observed = count_left_over(rows, frames.values(), by="label_text")
+    return Tables({"default": {name: frames[name] for name in raw.splits}}, (*unfit, *repeated), observed)
 
 
 @dataset(
@@ -123,14 +124,15 @@ def clustering(
         | (length >= shorter_than),
     }
     rows, rejected = drop_each(rows, exclusions, split="all")
-    rows = sample_per_class(rows, texts_per_rubric, by="labels", key="id", seed="georeview-clustering-p2p")
+    taken = sample_per_class(rows, texts_per_rubric, by="labels", key="id", seed="georeview-clustering-p2p")
     observed = {
         "different first rubrics": counts.height,
         "reviews under the most frequent rubric": int(counts["len"][0]),
         "reviews under the last rubric taken": int(frequent["len"][-1]),
         "reviews under the first rubric left out": int(counts["len"][rubrics]) if counts.height > rubrics else 0,
+        **count_left_over(rows, [taken], by="labels"),
     }
-    frame = rows.select("id", sentences="text", labels="labels")
+    frame = taken.select("id", sentences="text", labels="labels")
     return Tables({"default": {"test": frame}}, (*unfit, *repeated, *rejected), observed)
 
 

@@ -15,7 +15,7 @@ from builders.reading.values import shorten
 from builders.shaping.cleaning import DEDUPLICATED, SHORT, deduplicate_texts, is_short, keep_first_texts
 from builders.shaping.folding import fold_text
 from builders.shaping.rows import drop, refuse
-from builders.shaping.sampling import hash_order, sort_by_hash, split
+from builders.shaping.sampling import count_left_over, hash_order, sort_by_hash, split
 from builders.spec import OWN_DRAW, Dropped, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Classification
 
@@ -92,12 +92,17 @@ def classification(
     dropped = (Dropped("the rubric is not one of the six", others, "all"),) if others else ()
     rows, repeated = _deduplicate(headlines, clean=clean)
     sizes = {"train": train_per_class, "validation": validation_per_class, "test": test_per_class}
-    rows = _limit_clusters(rows, sum(sizes.values()))
-    frames = split(rows, sizes, by="label", key="id", group="cluster", seed=SEED)
-    drawn = pl.concat(frames.values()).lazy().select("id")
+    chosen = _limit_clusters(rows, sum(sizes.values()))
+    frames = split(chosen, sizes, by="label", key="id", group="cluster", seed=SEED)
+    drawn = pl.concat(frames.values())
     files = sorted(raw.scratch.glob("*.parquet"))
-    texts = pl.scan_parquet(files, glob=False).join(drawn, on="id", how="semi").collect(engine="streaming")
+    texts = (
+        pl.scan_parquet(files, glob=False)
+        .join(drawn.lazy().select("id"), on="id", how="semi")
+        .collect(engine="streaming")
+    )
     names = pl.col("label").replace_strict(dict(enumerate(LABELS)), return_dtype=pl.String)
+    observed |= count_left_over(rows.with_columns(label=names), [drawn.with_columns(label=names)], by="label")
     default = {
         name: frames[name].join(texts, on="id", maintain_order="left").select("id", "text", "label", label_text=names)
         for name in raw.splits

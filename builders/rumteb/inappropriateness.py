@@ -8,7 +8,7 @@ from builders.reading.values import Columns
 from builders.shaping.cleaning import DEDUPLICATED, deduplicate_texts, keep_first_texts
 from builders.shaping.folding import fold_text
 from builders.shaping.rows import drop, refuse
-from builders.shaping.sampling import sort_by_hash, split, split_stratified
+from builders.shaping.sampling import count_left_over, sort_by_hash, split, split_stratified
 from builders.spec import OWN_DRAW, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Classification, MultilabelClassification
 
@@ -90,7 +90,8 @@ def classification(
     rows, dropped = deduplicate_texts(rows, fold=clean)
     sizes = {"train": train_per_class, "validation": validation_per_class, "test": test_per_class}
     frames = split(rows, sizes, by="label", key="id", seed="inappropriateness-classification")
-    return Tables({"default": {name: frames[name] for name in raw.splits}}, dropped)
+    observed = count_left_over(rows, frames.values(), by="label_text")
+    return Tables({"default": {name: frames[name] for name in raw.splits}}, dropped, observed)
 
 
 @dataset(

@@ -6,7 +6,7 @@ from builders.raw_files import github
 from builders.reading.csv import read_loose_csv
 from builders.shaping.cleaning import DEDUPLICATED, deduplicate_texts
 from builders.shaping.labels import label_numbers
-from builders.shaping.sampling import split
+from builders.shaping.sampling import count_left_over, split
 from builders.spec import OWN_DRAW, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Classification
 
@@ -69,4 +69,5 @@ def classification(
     rows, dropped = deduplicate_texts(rows, fold=clean)
     sizes = {"train": train_per_class, "validation": validation_per_class, "test": test_per_class}
     frames = split(rows, sizes, by="label", key="id", seed="ru-reviews-classification")
-    return Tables({"default": {name: frames[name] for name in raw.splits}}, dropped)
+    observed = count_left_over(rows, frames.values(), by="label_text")
+    return Tables({"default": {name: frames[name] for name in raw.splits}}, dropped, observed)

@@ -11,7 +11,7 @@ from builders.reading.parquet import read_parquet
 from builders.shaping.cleaning import DEDUPLICATED, REPEATED, clean_rows, deduplicate_texts
 from builders.shaping.labels import label_numbers
 from builders.shaping.rows import drop, drop_each, refuse
-from builders.shaping.sampling import sample_per_class, too_few
+from builders.shaping.sampling import count_left_over, sample_per_class, too_few
 from builders.spec import OWN_DRAW, Dropped, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Classification, Clustering
 
@@ -105,7 +105,12 @@ def build_classification(
     seed = f"ru-scibench-{kind}-classification"
     samples = {split: _sample(rows, sizes[split], rubrics, seed) for split, rows in frames.items()}
     default = {split: rows.select("id", "text", "label", "label_text") for split, rows in samples.items()}
-    return Tables({"default": default}, tuple(dropped))
+    observed = {
+        f"{split}: {name}": count
+        for split in samples
+        for name, count in count_left_over(frames[split], [samples[split]], by="label_text").items()
+    }
+    return Tables({"default": default}, tuple(dropped), observed)
 
 
 def build_clustering(raw: RawFiles, kind: str, rubrics: Mapping[str, str], size: int, *, clean: bool) -> Tables:
@@ -117,8 +122,9 @@ def build_clustering(raw: RawFiles, kind: str, rubrics: Mapping[str, str], size:
     else:
         papers, repeated = drop(papers, ~pl.col("text").is_first_distinct(), REPEATED, split="test")
     rows = _sample(papers, size, rubrics, f"ru-scibench-{kind}-clustering")
+    observed = count_left_over(papers, [rows], by="label_text")
     frame = rows.select("id", sentences="text", labels="label_text")
-    return Tables({"default": {"test": frame}}, no_text + repeated)
+    return Tables({"default": {"test": frame}}, no_text + repeated, observed)
 
 
 def read_labels(raw: Raw, rubrics: Mapping[str, str]) -> pl.DataFrame:

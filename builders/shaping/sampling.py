@@ -21,6 +21,7 @@ import polars as pl
 from builders.errors import RecipeError
 
 EXAMPLES = 5
+AVAILABLE, LEFT_OVER = "rows of class {} to choose from", "rows of class {} left over"  # as recipes observe them
 
 
 def hash_order(keys: pl.Series, seed: str | int) -> pl.Series:
@@ -143,6 +144,23 @@ def split_stratified(
         splits[name] = _take(rows, [queue.head(share) for queue, share in zip(queues, shares, strict=True)])
         queues = [queue.slice(share) for queue, share in zip(queues, shares, strict=True)]
     return splits
+
+
+def count_left_over(frame: pl.DataFrame, splits: Iterable[pl.DataFrame], *, by: str) -> dict[str, int]:
+    """How many rows each class had and how many no split took, for what a recipe observes: how little a stricter rule may drop."""
+    counts: dict[str, int] = {}
+    taken = pl.concat(splits).get_column(by)
+    for name, available in frame.get_column(by).value_counts().sort(by).iter_rows():
+        left = available - int((taken == name).sum())
+        counts |= {AVAILABLE.format(name): available, LEFT_OVER.format(name): left}
+    return counts
+
+
+def scarcest_class(observed: Mapping[str, int]) -> tuple[str, int] | None:
+    """The name in `observed` of the class with the fewest rows left over, and how many; None if no classes were counted."""
+    prefix, suffix = LEFT_OVER.split("{}")
+    left = {name: count for name, count in observed.items() if name.startswith(prefix) and name.endswith(suffix)}
+    return min(left.items(), key=lambda pair: pair[1], default=None)
 
 
 def list_candidates(pairs: pl.DataFrame, *, seed: str | int) -> pl.DataFrame:

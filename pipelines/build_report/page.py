@@ -6,9 +6,11 @@ import shlex
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from builders.shaping.sampling import scarcest_class
 from pipelines.checking.text import by_severity, findings_table
 from pipelines.process.tables import fact
 from pipelines.process.terminal import format_duration
+from pipelines.release.figures import expected_and_found
 
 if TYPE_CHECKING:
     from pipelines.hub.commits import Publication
@@ -32,6 +34,9 @@ def page(result: BuildResult, publication: Publication[Plan] | None, *, timed: b
     lines += fact("content", manifest.content_sha256)
     for number, drop in enumerate(manifest.dropped):
         lines += fact("" if number else "dropped", f"{drop.count:,} {drop.split}: {drop.reason}")
+    if scarcest := scarcest_class(manifest.observed):
+        lines += fact("left over", f"{scarcest[1]:,} {scarcest[0]}, the fewest of all classes")
+    lines += expected_and_found(result.release_dir, manifest)
     lines.append(f"  in        {result.release_dir}")
     if publication is not None:
         lines.append(f"  on Hub    {publication.state}: {publication.url}, {publication.plan.tag}")

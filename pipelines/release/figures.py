@@ -1,9 +1,10 @@
 """The published figures of a dataset, compared with the statistics of a release, line by line.
 
 published_figures.json holds, for each dataset, the `source` of its figures and `facts`. A fact is the `path` of a number in
-statistics.json (or in the manifest, if it begins with `observed`), its published `value` and, for a rounded mean, the tolerance
-(`within`). A `note` explains a difference that is intended. `corrected` has the same of another's correction of the dataset, with
-which later versions of ours are compared.
+statistics.json (or in the manifest: `observed`, and `dropped` with how its reasons begin), its published `value` or the `set` of
+Table 6 that has it, and, for a rounded figure, the tolerance (`within`). A `note` explains a difference that is intended or
+possible. `corrected` has the same of another's correction of the dataset, with which later versions of ours are compared; they
+are also compared with facts of the raw files, which hold for `every` version. Training sets are compared with Table 6 too.
 """
 
 import json
@@ -12,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from builders import papers
 from builders.errors import UsageError
 from cards import markdown
 from cards.evidence import Agreement
@@ -22,6 +24,7 @@ from pipelines.release import folder
 
 PUBLISHED = Path(__file__).with_name("published_figures.json")
 NO_REASON = "not known"
+TABLE_6, ROUNDED = "Table 6 of the ruMTEB paper, in thousands of pairs", 50
 VERSIONS = "1."  # these rebuild the published dataset, later ones correct it
 
 
@@ -41,21 +44,34 @@ def read_published(dataset: str, version: str = VERSIONS) -> dict[str, Any] | No
 
     Those of versions that correct the published dataset are of others' corrections.
     """
-    published: dict[str, Any] | None = json.loads(PUBLISHED.read_text("utf-8")).get(dataset)
-    if published is None or version.startswith(VERSIONS):
-        return published
-    corrected: dict[str, Any] | None = published.get("corrected")
-    return corrected
+    sets = papers.sets_of(dataset)
+    published = json.loads(PUBLISHED.read_text("utf-8")).get(
+        dataset, {"source": TABLE_6, "facts": []} if sets else None
+    )
+    if published is None:
+        return None
+    facts, source = published["facts"], published["source"]
+    if not version.startswith(VERSIONS):
+        corrected = published.get("corrected", {"source": source, "facts": []})
+        source, facts = corrected["source"], [*corrected["facts"], *(fact for fact in facts if fact.get("every"))]
+    note = NO_REASON if version.startswith(VERSIONS) else "this version drops more rows"
+    path, more = ["train", "training_sets"], {"within": ROUNDED, "note": note}
+    table = [{"path": [*path, row.config, "num_samples"], "set": row.set, **more} for row in sets.values()]
+    return {"source": source, "facts": [*table, *facts]} if table or facts else None
 
 
 def compare_facts(manifest: Manifest, statistics: Mapping[str, Any], facts: Sequence[Mapping[str, Any]]) -> list[Line]:
     """One line for each fact. A partial release skips the facts of splits that it does not have."""
     figures, lines = {**statistics, "observed": manifest.observed}, []
     for fact in facts:
-        path, value, within = fact["path"], fact["value"], fact.get("within", 0)
+        path, within = fact["path"], fact.get("within", 0)
+        value = fact["value"] if "value" in fact else _table_6(fact["set"])
         if manifest.partial and path[0] not in figures:
             continue
-        ours = _at(figures, path)
+        if path[0] == "dropped":
+            ours: float | None = sum(drop.count for drop in manifest.dropped if drop.reason.startswith(path[1]))
+        else:
+            ours = _at(figures, path)
         agree = ours is not None and abs(ours - value) <= within
         lines.append(Line(" ".join(path), value, ours, agree, fact.get("note", "")))
     return lines
@@ -73,6 +89,27 @@ def count_agreeing(manifest: Manifest, statistics: Mapping[str, Any]) -> Agreeme
         if not line.agree
     )
     return Agreement(len(lines) - len(differing), len(lines), published["source"], differing)
+
+
+def expected_and_found(release_dir: Path, manifest: Manifest) -> list[str]:
+    """What a build says of the published figures: how many agree, and each other with ours and why; nothing for a sample or part.
+
+    Raises ReleaseError for a folder with damaged statistics.
+    """
+    if not manifest.complete:
+        return []
+    statistics = to_json(read_statistics(release_dir / folder.STATISTICS))
+    if (agreement := count_agreeing(manifest, statistics)) is None:
+        return tables.fact("expected", "no figures are published to compare with")
+    heading = f"{agreement.agreeing} of {agreement.figures} figures agree with {agreement.source}"
+    lines = tables.fact("expected", heading)
+    for what, expected, found, why in agreement.differing:
+        lines += tables.fact("", f"{what}: expected {expected}, found {found}: {why}")
+    return lines
+
+
+def _table_6(name: str) -> int:
+    return next(row.pairs for row in papers.training_sets() if row.set == name)
 
 
 def _at(figures: Any, path: Sequence[str]) -> float | None:

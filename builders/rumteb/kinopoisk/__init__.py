@@ -10,7 +10,7 @@ from builders.rumteb.kinopoisk.vocabulary import BLANK, WORD
 from builders.shaping.cleaning import DEDUPLICATED, deduplicate_texts
 from builders.shaping.labels import label_numbers
 from builders.shaping.rows import drop
-from builders.shaping.sampling import split
+from builders.shaping.sampling import count_left_over, split
 from builders.spec import OWN_DRAW, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Classification
 
@@ -131,4 +131,5 @@ def sentiment(
     rows, repeated = deduplicate_texts(rows, fold=clean)
     sizes = {"train": train_per_class, "validation": validation_per_class, "test": test_per_class}
     frames = split(rows, sizes, by="label", key="id", seed="kinopoisk-sentiment-classification")
+    observed |= count_left_over(rows, frames.values(), by="label_text")
     return Tables({"default": {name: frames[name] for name in raw.splits}}, (*empty, *repeated), observed)

@@ -44,7 +44,12 @@ def test_the_splits_have_the_sizes_of_the_paper_and_no_cluster_is_in_two_of_them
     assert sum(map(len, clusters)) == len(set.union(*clusters))
     assert tables.observed["clusters"] == 24_000
     assert tables.observed["headlines"] == 4 * 24_000 - 3
-    assert {name.removeprefix("headlines under ") for name in list(tables.observed)[2:]} == {*CLASSES, "Общество"}
+    under = {name.removeprefix("headlines under ") for name in tables.observed if name.startswith("headlines under ")}
+    assert under == {*CLASSES, "Общество"}
+    left = {name: count for name, count in tables.observed.items() if name.endswith(" left over")}
+    available = {name: count for name, count in tables.observed.items() if name.endswith(" to choose from")}
+    assert len(left) == len(available) == 6
+    assert sum(available.values()) - sum(left.values()) == 60_000
     for rows in splits.values():
         labels = pl.Series([(*CLASSES.values(), 6)[int(name.split("-")[0]) % 7] for name in rows["id"]])
         assert (rows["label"] == labels).all()

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from builders.errors import UsageError
+from builders.spec import Dropped
 from cards.evidence import Agreement
 from cards.manifest import Manifest
 from pipelines.make import BuildResult, make
@@ -112,8 +113,59 @@ def test_every_published_figure_is_in_the_statistics_of_its_dataset(
     facts = [fact for fact in PUBLISHED[name]["facts"] if "labels" not in fact["path"]]  # a sample may lack a label
     lines = compare_facts(result.manifest, statistics, facts)
     assert [line.what for line in lines if line.ours is None] == []
-    paths = [tuple(fact["path"]) for fact in PUBLISHED[name]["facts"]]
-    assert len(set(paths)) == len(paths)
+    assert len({json.dumps(fact) for fact in PUBLISHED[name]["facts"]}) == len(PUBLISHED[name]["facts"])
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name.endswith("-contrastive")])
+def test_every_training_set_is_compared_with_table_6(name: str, golden_release: Callable[..., BuildResult]) -> None:
+    manifest = replace(golden_release(name, "1.0.0").manifest, sample=False)
+    statistics = json.loads((golden_release(name, "1.0.0").release_dir / folder.STATISTICS).read_text("utf-8"))
+    agreement = figures.count_agreeing(manifest, statistics)
+    assert agreement is not None
+    table = [line for line in agreement.differing if line[0].startswith("train training_sets ")]
+    assert len(table) == len(statistics["train"]["training_sets"])
+    assert all(int(expected.replace(",", "")) >= 5_000 for _, expected, _, _ in table)  # the smallest set of Table 6
+
+
+def test_each_reading_of_ru_wanli_stands_beside_table_6_and_others_counts(
+    golden_release: Callable[..., BuildResult],
+) -> None:
+    manifest = replace(golden_release("ru-wanli-contrastive", "2.0.0").manifest, sample=False)
+    agreement = figures.count_agreeing(manifest, {"train": {"training_sets": {"ru-wanli": {"num_samples": 33_960}}}})
+    assert agreement is not None
+    assert (agreement.agreeing, agreement.figures) == (1, 7)  # 33,960 is the 34.0 of the table
+    assert [line[:3] for line in agreement.differing if line[0] == "observed entailment pairs"] == [
+        (
+            "observed entailment pairs",
+            "34,000",
+            "9",
+        ),
+        ("observed entailment pairs", "35,455", "9"),
+        ("observed entailment pairs", "32,253", "9"),
+    ]
+
+
+def test_a_build_says_what_was_expected_and_found(
+    golden_release: Callable[..., BuildResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts = [
+        {"path": ["train", "num_samples"], "value": 12},
+        {"path": ["dropped", "duplicate"], "value": 4, "note": "why"},
+    ]
+    monkeypatch.setattr(figures, "PUBLISHED", tmp_path / "published.json")
+    figures.PUBLISHED.write_text(json.dumps({"cedr-classification": {"source": "Hub", "facts": facts}}))
+    release = golden_release("cedr-classification", "1.0.0")
+    assert figures.expected_and_found(release.release_dir, release.manifest) == []  # a sample
+    statistics = json.loads((release.release_dir / folder.STATISTICS).read_text("utf-8"))
+    (tmp_path / folder.STATISTICS).write_text(json.dumps(statistics))
+    drops = (Dropped("duplicate of an earlier row", 2, "train"), Dropped("duplicate of another", 1, "test"))
+    manifest = replace(release.manifest, sample=False, dropped=drops)
+    found = statistics["train"]["num_samples"]
+    assert figures.expected_and_found(tmp_path, manifest) == [
+        "  expected  0 of 2 figures agree with Hub",
+        f"            train num_samples: expected 12, found {found}: not known",
+        "            dropped duplicate: expected 4, found 3: why",
+    ]
 
 
 def test_a_corrected_version_is_compared_with_the_correction_of_others(
