@@ -147,7 +147,10 @@ def split_stratified(
 
 
 def count_left_over(frame: pl.DataFrame, splits: Iterable[pl.DataFrame], *, by: str) -> dict[str, int]:
-    """How many rows each class had and how many no split took, for what a recipe observes: how little a stricter rule may drop."""
+    """How many rows each class had and how many no split took, for what a recipe observes.
+
+    It tells how many more rows of a class a stricter rule may drop. splits: with the column `by`, as the frame.
+    """
     counts: dict[str, int] = {}
     taken = pl.concat(splits).get_column(by)
     for name, available in frame.get_column(by).value_counts().sort(by).iter_rows():
@@ -156,11 +159,14 @@ def count_left_over(frame: pl.DataFrame, splits: Iterable[pl.DataFrame], *, by: 
     return counts
 
 
-def scarcest_class(observed: Mapping[str, int]) -> tuple[str, int] | None:
-    """The name in `observed` of the class with the fewest rows left over, and how many; None if no classes were counted."""
-    prefix, suffix = LEFT_OVER.split("{}")
-    left = {name: count for name, count in observed.items() if name.startswith(prefix) and name.endswith(suffix)}
-    return min(left.items(), key=lambda pair: pair[1], default=None)
+def scarcest_class(observed: Mapping[str, int]) -> str:
+    """The class with the fewest rows left over, as words; empty if no classes were counted (`count_left_over`)."""
+    ending, available = LEFT_OVER.partition("{}")[2], AVAILABLE.partition("{}")[2]
+    left = {name.removesuffix(ending): count for name, count in observed.items() if name.endswith(ending)}
+    if not left:
+        return ""
+    name, count = min(left.items(), key=lambda pair: pair[1])
+    return f"{count:,} of {observed[name + available]:,} {name}, the fewest of {len(left)} classes"
 
 
 def list_candidates(pairs: pl.DataFrame, *, seed: str | int) -> pl.DataFrame:

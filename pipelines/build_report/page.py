@@ -35,7 +35,7 @@ def page(result: BuildResult, publication: Publication[Plan] | None, *, timed: b
     for number, drop in enumerate(manifest.dropped):
         lines += fact("" if number else "dropped", f"{drop.count:,} {drop.split}: {drop.reason}")
     if scarcest := scarcest_class(manifest.observed):
-        lines += fact("left over", f"{scarcest[1]:,} {scarcest[0]}, the fewest of all classes")
+        lines += fact("left over", scarcest)
     lines += expected_and_found(result.release_dir, manifest)
     lines.append(f"  in        {result.release_dir}")
     if publication is not None:
