@@ -15,6 +15,9 @@ PROMPTS = Prompts("Retrieve the answer to the question.")
 REPEATS = "Two question stems occur twice in the test set, with different options and answers"
 # "Which of these is a predator?", "all of the following are safe except": without its options, such a question has no answer.
 NEEDS_OPTIONS = r"(?i)\b(?:which|what|all|any|none)(?: \p{L}+){0,2} of (?:the following|these)\b"
+MORE_NEEDS = r"(?i)\ball (?:of )?these\b[^.?]* except\b|\beach one of these\b[^.?]*, which\b"
+# "Oxygen, hydrogen, and water are substances. Which of these are elements?" names what it asks about.
+NAMES_OPTIONS = r"(?i)(?:[^.,]+,){2} and [^.,]+\. Which of these\b"
 OPTION = pl.Struct({"text": pl.String, "label": pl.String})
 COLUMNS: dict[str, pl.DataType] = {
     "id": pl.String(),
@@ -66,24 +69,34 @@ SOURCE = Source(
             " The corpus is that of 2.0.0.",
             {"clean": True, "self_contained": True},
         ),
+        "4.0.0": Version(
+            "Also leaves out questions that ask for one of `all these` or of `each one of these`, and keeps questions that"
+            " themselves name what they ask about.",
+            {"clean": True, "self_contained": True, "thorough": True},
+        ),
     },
     prompts=PROMPTS,
     citation=("xiao2024rarb",),
 )
-def retrieval(raw: RawFiles, *, clean: bool = False, self_contained: bool = False) -> Tables:
+def retrieval(raw: RawFiles, *, clean: bool = False, self_contained: bool = False, thorough: bool = False) -> Tables:
     """Find the correct answer to a science question among the correct answers to all questions.
 
     corpus: id, title (""), text (String: the distinct correct answers of the test split, in order); queries: id, text
     (String: the question's stem, unchanged); qrels: query-id, corpus-id (String), score (Int64, 1). clean: merge duplicate
     queries and documents (builders.shaping.rows). self_contained: leave out the questions that need their options
-    (NEEDS_OPTIONS); their answers remain documents.
+    (NEEDS_OPTIONS); their answers remain documents. thorough: find more of them (MORE_NEEDS), and keep those that name their
+    options (NAMES_OPTIONS).
     """
     tables = build_gold_pool(read_questions(raw["test"]), prefix=PREFIX, split="test", clean=clean)
     if not self_contained:
         return tables
     queries, qrels = (tables.frames[config]["test"].lazy().collect() for config in ("queries", "qrels"))
     reason = "the question needs its options"
-    queries, dropped = drop(queries, pl.col("text").str.contains(NEEDS_OPTIONS), reason, split="test")
+    text = pl.col("text").str
+    needs = text.contains(NEEDS_OPTIONS)
+    if thorough:
+        needs = (needs | text.contains(MORE_NEEDS)) & ~text.contains(NAMES_OPTIONS)
+    queries, dropped = drop(queries, needs, reason, split="test")
     qrels = qrels.filter(pl.col("query-id").is_in(queries["id"].implode()))
     frames = {**tables.frames, "queries": {"test": queries}, "qrels": {"test": qrels}}
     return Tables(frames, tables.dropped + dropped, tables.observed)

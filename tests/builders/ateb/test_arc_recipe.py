@@ -58,6 +58,29 @@ def test_version_3_0_0_leaves_out_questions_about_options_but_keeps_their_answer
 
 
 @pytest.mark.parametrize(
+    ("stem", "needs_options"),
+    [
+        ("Which of these is a predator?", True),
+        ("Glass bends light. Which of these does too?", True),
+        ("A pond, with reeds, dries up. Which of these dies first?", True),
+        ("The soup has all these spices except", True),
+        ("If you bury each one of these things, which will rot first?", True),
+        ("Ice, steam, and fog are water. Which of these is solid?", False),
+        ("All these animals lay eggs. Why?", False),
+        ("Each one of these steps matters, said the cook. Why?", False),
+    ],
+)
+def test_version_4_0_0_reads_more_forms_and_keeps_questions_that_name_their_options(
+    stem: str, needs_options: bool, tmp_path: Path
+) -> None:
+    lines = make_line("A", "ABC") + make_line("B", "ABC").replace("Why? ", stem)
+    raw = write_raw(tmp_path, lines, "arc/test.jsonl")
+    options = definition_of(NAME).dataset.options("4.0.0")
+    tables = build_tables(NAME, {"test": raw.path}, tmp_path / "scratch", **options)
+    assert dropped_counts(tables) == ({"the question needs its options": 1} if needs_options else {})
+
+
+@pytest.mark.parametrize(
     ("key", "labels", "found"),
     [
         ("E", "ABCD", "'E for the options A, B, C, D'"),

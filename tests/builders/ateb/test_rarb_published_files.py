@@ -27,6 +27,7 @@ COMPLETE = ("piqa-retrieval", "winogrande-retrieval", "alphanli-retrieval")
 CLEAN = {
     ("arc-challenge-retrieval", "2.0.0"): (1170, 1133, 1172),
     ("arc-challenge-retrieval", "3.0.0"): (967, 1133, 969),
+    ("arc-challenge-retrieval", "4.0.0"): (967, 1133, 969),
     ("piqa-retrieval", "2.0.0"): (1802, 1838, 1838),
     ("piqa-retrieval", "3.0.0"): (1801, 1838, 1838),
     ("winogrande-retrieval", "2.0.0"): (1267, 474, 1267),
