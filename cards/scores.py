@@ -58,7 +58,8 @@ class Baseline:
     as the task's protocol gives a model (`few`), or all of train, or of the other folds (`all`); `chance` and `majority` know
     how frequent labels are, and count as `none`. auc: how well it tells the labels apart, the area under the ROC curve times 100;
     of more than two labels, the mean of each against all others; None where it orders no rows by a label. detail: what of the
-    data it used, if not everything.
+    data it used, if not everything. low, high: the 95 % interval of the score, by resampled groups of connected rows; None for
+    what is expected of chance, and in files written before there were intervals.
     """
 
     name: str
@@ -67,6 +68,13 @@ class Baseline:
     labels: Labels
     auc: Score | None = None
     detail: str = ""
+    low: Score | None = None
+    high: Score | None = None
+
+    @property
+    def score_text(self) -> str:
+        """The score as it is shown: `43.0`, or `43.0 (41.2 to 44.8)` where its interval is known."""
+        return f"{self.score:.1f}" + ("" if self.low is None else f" ({self.low:.1f} to {self.high:.1f})")
 
 
 @dataclass(frozen=True)
@@ -312,14 +320,14 @@ def _row(name: str, labels: str, score: str, share: float) -> str:
 def _model_row(model: ModelScore, metric: str) -> str:
     name = f"**{markdown.plain(model.model)}** ({markdown.plain(model.weights)})"
     name += "" if model.metric == metric else f", {metric_name(model.metric)}"
-    return _row(name, "as the task gives", f"**{model.score:.2f}**", model.score / 100)
+    return _row(name, "as the task gives", f"**{model.score:.1f}**", model.score / 100)
 
 
 def _baseline_row(baseline: Baseline) -> str:
     name = BASELINES.get(baseline.name, markdown.plain(baseline.name))
     name += f" ({markdown.plain(baseline.detail)})" if baseline.detail else ""
     name += f" · AUC {baseline.auc:.1f}" if baseline.auc is not None else ""
-    return _row(name, LABELS[baseline.labels], f"{baseline.score:.1f}", baseline.score / 100)
+    return _row(name, LABELS[baseline.labels], baseline.score_text, baseline.score / 100)
 
 
 def _details(scores: Scores) -> list[str]:
@@ -331,7 +339,7 @@ def _details(scores: Scores) -> list[str]:
             lines.append(
                 f"Published for {markdown.plain(published.model)} ({markdown.plain(published.source)}):"
                 f" {published.score:.2f} {metric_name(published.metric)}; {markdown.plain(model.model)} on this"
-                f" version: {ours:.2f}.\n\n"
+                f" version: {ours:.1f}.\n\n"
             )
     lines += ["<details><summary>How the scores were computed</summary>\n", "\n"]
     if scores.baselines:

@@ -17,8 +17,8 @@ from builders import tasks
 from cards.scores import Baseline
 from pipelines.process.stages import stage
 from pipelines.scores.folds import Part, Plan, connect, plan_folds, sample_few, select_training
-from pipelines.scores.metrics import accuracy, chance_accuracy, mean_area_under_curve
-from pipelines.scores.permutations import held_out_question, learned_question
+from pipelines.scores.metrics import chance_accuracy, mean_area_under_curve
+from pipelines.scores.permutations import held_out_question, interval_of_mean, learned_question
 from pipelines.scores.results import Judged, Question, Results, make_baseline
 from pipelines.scores.text_models import (
     Integers,
@@ -78,7 +78,7 @@ def score_classification(
     several = isinstance(task, tasks.MultilabelClassification)
     baselines = [make_baseline("chance", chance_accuracy(data.known.tolist(), data.scored.tolist()))]
     most_frequent = int(np.bincount(data.known).argmax())  # of equally frequent ones the first
-    baselines.append(make_baseline("majority", float(np.mean(data.scored == most_frequent))))
+    baselines.append(_make_baseline(data, "majority", data.scored == most_frequent))
     with stage("baselines: lengths"):
         lengths = _describe_lengths(data)
         baselines.append(_score_classes(data, "length", lengths, standardize))
@@ -168,8 +168,15 @@ def _score_classes(data: LabelledTexts, name: str, features: Any, weigh: Weigh) 
     scores = predict_out_of_fold(features, data.classes, data.plan, weigh, predict, columns=(len(data.sets),))
     own = scores[data.evaluated :]
     area = mean_area_under_curve(data.scored, own) if {len(labels) for labels in data.sets} == {1} else None
-    score = accuracy(data.scored, np.argmax(own, axis=1))
-    return make_baseline(name, score, labels="all", auc=area, detail=data.plan.detail)
+    right = data.scored == np.argmax(own, axis=1)
+    return _make_baseline(data, name, right, labels="all", auc=area, detail=data.plan.detail)
+
+
+def _make_baseline(data: LabelledTexts, name: str, right: Matrix, **fields: Any) -> Baseline:
+    """The record of a baseline. right: of each evaluated row, or how often, from 0 to 1."""
+    values = right.astype(np.float64)
+    interval = interval_of_mean(data.components[data.evaluated :], values)
+    return make_baseline(name, float(values.mean()), interval=interval, **fields)
 
 
 def _score_sets(data: LabelledTexts, counts: Any) -> Baseline:
@@ -178,8 +185,8 @@ def _score_sets(data: LabelledTexts, counts: Any) -> Baseline:
     predicted = predict_out_of_fold(
         counts, targets, data.plan, weigh_terms, predict_label_sets, columns=(targets.shape[1],)
     )
-    score = float(np.mean((predicted == targets)[data.evaluated :].all(axis=1)))
-    return make_baseline("tfidf", score, labels="all", detail=data.plan.detail)
+    right = (predicted == targets)[data.evaluated :].all(axis=1)
+    return _make_baseline(data, "tfidf", right, labels="all", detail=data.plan.detail)
 
 
 def _label_matrix(data: LabelledTexts) -> Integers:
@@ -199,7 +206,7 @@ def _score_few(data: LabelledTexts, counts: Any, advance: Callable[[int], None],
     without their labels: a model too knows words from elsewhere.
     """
     targets = _label_matrix(data)
-    right = []
+    right = np.zeros(len(data.texts))
     weighed = [weigh_terms(counts[part.training], counts[part.scored]) for part in data.plan.parts]
     for experiment in range(EXPERIMENTS):
         for part, (training, scored) in zip(data.plan.parts, weighed, strict=True):
@@ -207,21 +214,21 @@ def _score_few(data: LabelledTexts, counts: Any, advance: Callable[[int], None],
             features = training[np.searchsorted(part.training, few)]
             if several:
                 predicted = predict_by_neighbours(features, targets[few], scored)
-                right.append((predicted == targets[part.scored]).all(axis=1))
+                right[part.scored] += (predicted == targets[part.scored]).all(axis=1)
             else:
                 chosen = predict_classes(features, data.classes[few], scored, len(data.sets)).argmax(axis=1)
-                right.append(chosen == data.classes[part.scored])
+                right[part.scored] += chosen == data.classes[part.scored]
         advance(1)
     model = ", nearest neighbours" if several else ""
     detail = f"{FEW} rows a label, mean of {EXPERIMENTS} experiments{model}"
-    return make_baseline("tfidf_few", float(np.mean(np.concatenate(right))), labels="few", detail=detail)
+    return _make_baseline(data, "tfidf_few", right[data.evaluated :] / EXPERIMENTS, labels="few", detail=detail)
 
 
 def _score_centroids(data: LabelledTexts, counts: Any) -> Baseline:
     predict = partial(predict_centroids, count=len(data.sets))
     predicted = predict_out_of_fold(counts, data.classes, data.plan, weigh_terms, predict)
-    score = accuracy(data.scored, predicted[data.evaluated :].astype(np.int64))
-    return make_baseline("centroid", score, labels="all", detail=data.plan.detail)
+    right = data.scored == predicted[data.evaluated :].astype(np.int64)
+    return _make_baseline(data, "centroid", right, labels="all", detail=data.plan.detail)
 
 
 def _score_sides(data: LabelledTexts, sides: Sides) -> list[Baseline]:

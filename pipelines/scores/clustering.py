@@ -6,7 +6,7 @@ centres the first is taken. The first centres are texts in the order of their ha
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,9 @@ import polars as pl
 from scipy.sparse import csr_matrix
 
 from pipelines.process.stages import stage
-from pipelines.scores.folds import order_by_hash
+from pipelines.scores.folds import Rows, connect, order_by_hash
 from pipelines.scores.metrics import v_measure
+from pipelines.scores.permutations import interval
 from pipelines.scores.results import Results, make_baseline
 from pipelines.scores.text_models import Integers, count_terms, describe_lengths, standardize, weigh_terms
 
@@ -27,7 +28,8 @@ def score_clustering(table: pl.LazyFrame) -> Results:
     """All baselines. table: sentences, labels."""
     rows = table.select("sentences", "labels").collect(engine="streaming")
     texts, labels = rows["sentences"], rows["labels"].to_list()
-    clusters = len(set(labels))
+    clusters, components = len(set(labels)), connect(texts.to_list())
+    numbers = rows["labels"].rank("dense").to_numpy()
     detail = f"mean of {STARTS} starts"
     with stage("baselines: chance", total=STARTS, unit="starts") as advance:
         chance = [v_measure(labels, _draw_clusters(texts, labels, start, advance)) for start in range(STARTS)]
@@ -37,11 +39,18 @@ def score_clustering(table: pl.LazyFrame) -> Results:
     weights, _ = weigh_terms(*[count_terms(texts.to_list())] * 2)
     for name, features in (("length", standardize(lengths, lengths)[0]), ("kmeans", weights)):
         with stage(f"baselines: {name}", total=STARTS, unit="starts") as advance:
-            scores = [
-                v_measure(labels, cluster(csr_matrix(features), _first_centres(texts, clusters, start), advance))
+            found = [
+                cluster(csr_matrix(features), _first_centres(texts, clusters, start), advance)
                 for start in range(STARTS)
             ]
-        baselines.append(make_baseline(name, float(np.mean(scores)), detail=detail))
+
+        def judge(chosen: Rows, found: Sequence[Integers] = found) -> float:
+            return float(np.mean([v_measure(numbers[chosen], start[chosen]) for start in found]))
+
+        with stage(f"baselines: interval of {name}"):
+            low_high = interval(components, judge)
+        score = judge(np.arange(rows.height))
+        baselines.append(make_baseline(name, score, detail=detail, interval=low_high))
     return Results(baselines)
 
 

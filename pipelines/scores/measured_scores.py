@@ -125,7 +125,7 @@ def _headroom(scores: Scores) -> tuple[str, str]:
 
 
 def _best_baseline(scores: Scores) -> str:
-    return NONE if scores.best_baseline is None else f"{scores.best_baseline.score:.1f} {scores.best_baseline.name}"
+    return NONE if scores.best_baseline is None else f"{scores.best_baseline.score_text} {scores.best_baseline.name}"
 
 
 def _model_scores(scores: Scores, models: Sequence[str]) -> list[str]:
@@ -183,7 +183,7 @@ def _baselines(measured: Sequence[Measured]) -> list[str]:
     rows = []
     for release in measured:
         ordered = sorted(release.scores.baselines, key=lambda baseline: -baseline.score)
-        rows.append([release.name, ", ".join(f"{baseline.name} {baseline.score:.1f}" for baseline in ordered)])
+        rows.append([release.name, ", ".join(f"{baseline.name} {baseline.score_text}" for baseline in ordered)])
     used = {score.name for release in measured for score in release.scores.baselines}
     meanings = [f"- `{name}`: {meaning}" for name, meaning in BASELINES.items() if name in used]
     return ["## All baselines", "", *_table({"dataset": "---", "scores": "---"}, rows), "", *meanings]

@@ -51,19 +51,19 @@ def spearman(scores: Values, predicted: Values) -> float:
     return float(spearmanr(scores, predicted).statistic)
 
 
-def v_measure(labels: Sequence[str], clusters: Integers) -> float:
+def v_measure(labels: Sequence[str] | Integers, clusters: Integers) -> float:
     """The harmonic mean of homogeneity and completeness."""
     return float(v_measure_score(labels, clusters))
 
 
-def bitext_f1(found: Integers) -> float:
-    """mteb's weighted F1 of a bitext: row i is right if its translation found is number i.
+def bitext_f1(found: Integers) -> Values:
+    """mteb's F1 of a bitext, a row each; their mean is its score. Row i is right if its translation found is number i.
 
     Each number is right for one row only, so its recall is 1 or 0, and its precision is 1 / how often it was found.
     """
     times = np.bincount(found, minlength=len(found))
     right = found == np.arange(len(found))
-    return float(np.mean(np.where(right, 2 / (1 + times), 0.0)))
+    return np.where(right, 2 / (1 + times), 0.0)
 
 
 def chance_bitext_f1(rows: int) -> float:

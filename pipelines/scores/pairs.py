@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cards.scores import Baseline
+from cards.scores import Baseline, Labels
 from pipelines.process.stages import stage
 from pipelines.scores.folds import Part, Plan, connect, limit_rows, order_by_hash, plan_folds, rank_by_hash
 from pipelines.scores.metrics import area_under_curve, average_precision, bitext_f1, chance_bitext_f1, spearman
-from pipelines.scores.permutations import held_out_question, learned_question
+from pipelines.scores.permutations import held_out_question, interval, interval_of_mean, learned_question
 from pipelines.scores.results import Judged, Question, Results, make_baseline
 from pipelines.scores.text_models import (
     Integers,
@@ -45,23 +45,14 @@ def score_pair_classification(
 ) -> Results:
     """All baselines. splits: sentence1, sentence2, labels (0 or 1)."""
     pairs = _read(splits, split, training, "labels")
-    labels = pairs.own_targets.astype(np.int64)
-
-    def judge(scores: Matrix) -> tuple[float, float | None]:
-        return average_precision(labels, scores), area_under_curve(labels, scores)
-
-    chance = make_baseline("chance", float(labels.mean()), auc=0.5)
-    return _score_pairs(pairs, "auc", predict_odds, judge, chance)
+    chance = make_baseline("chance", float(pairs.own_targets.mean()), auc=0.5)
+    return _score_pairs(pairs, "auc", predict_odds, average_precision, chance)
 
 
 def score_sts(splits: Mapping[str, pl.LazyFrame], split: str, training: pl.LazyFrame | None = None) -> Results:
     """All baselines. splits: sentence1, sentence2, score."""
     pairs = _read(splits, split, training, "score")
-
-    def judge(scores: Matrix) -> tuple[float, None]:
-        return spearman(pairs.own_targets, scores), None
-
-    return _score_pairs(pairs, "cosine_spearman", predict_values, judge, make_baseline("chance", 0.0))
+    return _score_pairs(pairs, "cosine_spearman", predict_values, spearman, make_baseline("chance", 0.0))
 
 
 @dataclass(frozen=True)
@@ -111,25 +102,32 @@ def _score_pairs(
     pairs: Pairs,
     metric: str,
     predict: Callable[[Any, Any, Any], Matrix],
-    judge: Callable[[Matrix], tuple[float, float | None]],
+    judge: Callable[[Any, Matrix], float],
     chance: Baseline,
 ) -> Results:
     """All baselines. metric: of the questions. predict: as in `predict_out_of_fold`.
 
-    judge: the main score, and the area under the curve where there are two labels, for a score of each evaluated pair.
+    judge: the main score, for targets and a score of each evaluated pair.
     """
     baselines, questions, begin = [chance], list[Question](), pairs.evaluated
+    targets: Any = pairs.targets if metric != "auc" else pairs.targets.astype(np.int64)
+    own, components = targets[begin:], pairs.components[begin:]
+
+    def record(name: str, scores: Matrix, labels: Labels, detail: str = "") -> None:
+        area = area_under_curve(own, scores) if metric == "auc" else None
+        low_high = interval(components, lambda chosen: judge(own[chosen], scores[chosen]))
+        score = judge(own, scores)
+        baselines.append(make_baseline(name, score, labels=labels, auc=area, detail=detail, interval=low_high))
+
     for name, share in (("words", shared_words), ("letters", shared_letters)):
         with stage(f"baselines: shared {name}"):
-            score, area = judge(share(pairs.left[begin:], pairs.right[begin:]))
-            baselines.append(make_baseline(name, score, auc=area))
+            record(name, share(pairs.left[begin:], pairs.right[begin:]), "none")
     texts = [f"{one} {other}" for one, other in zip(pairs.left, pairs.right, strict=True)]
-    judged = Judged(metric, pairs.own_targets, pairs.components[begin:], texts[begin:])
-    targets = pairs.targets if metric != "auc" else pairs.targets.astype(np.int64)
+    judged = Judged(metric, pairs.own_targets, components, texts[begin:])
 
     def learn(name: str, features: Any, weigh: Weigh) -> None:
-        score, area = judge(predict_out_of_fold(features, targets, pairs.plan, weigh, predict)[begin:])
-        baselines.append(make_baseline(name, score, labels="all", auc=area, detail=pairs.plan.detail))
+        predicted = predict_out_of_fold(features, targets, pairs.plan, weigh, predict)[begin:]
+        record(name, predicted, "all", pairs.plan.detail)
         part = pairs.plan.parts[0]
         if len(pairs.plan.parts) == 1 and len(part.training):
             seen, scored = weigh(features[part.training], features[part.scored])
@@ -164,16 +162,22 @@ def score_bitext(table: pl.LazyFrame) -> Results:
         rows["sentence2"], "translations"
     )  # of equally similar texts, the first in this order is taken
     left, right = rows["sentence1"], rows["sentence2"].gather(order)
+    components = connect(rows["sentence1"].to_list(), rows["sentence2"].to_list())
     baselines = [make_baseline("chance", chance_bitext_f1(rows.height))]
     with stage("baselines: lengths", total=rows.height, unit="rows") as advance:
         found = _find_in_blocks(rows.height, _length_similarity(left, right), advance)
-        baselines.append(make_baseline("length", bitext_f1(order[found])))
+        baselines.append(_bitext_baseline("length", order[found], components))
     texts = fold(left) + fold(right)
     for name, count in (("words", count_terms), ("letters", count_letters)):
         with stage(f"baselines: shared {name}", total=rows.height, unit="rows") as advance:
             found = _find_in_blocks(rows.height, _cosine_similarity(count(texts), rows.height), advance)
-            baselines.append(make_baseline(name, bitext_f1(order[found])))
+            baselines.append(_bitext_baseline(name, order[found], components))
     return Results(baselines)
+
+
+def _bitext_baseline(name: str, found: Integers, components: list[str]) -> Baseline:
+    values = bitext_f1(found)
+    return make_baseline(name, float(values.mean()), interval=interval_of_mean(components, values))
 
 
 def _find_in_blocks(rows: int, similarity: Callable[[slice], Any], advance: Callable[[int], None]) -> Integers:

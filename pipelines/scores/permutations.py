@@ -11,7 +11,7 @@ Intervals (95 %) are percentiles of resampled components. Random bits are those 
 promises its stream.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,20 +93,36 @@ def ask(questions: Sequence[Question]) -> list[Answer]:
 
 def _answer(question: Question) -> Answer:
     rows, predicted = question.rows, question.predicted
-    numbers = np.unique(np.asarray(rows.components, dtype=object).astype(str), return_inverse=True)[1]
+    numbers = _number(rows.components)
     score = _judge(rows.metric, rows.targets, predicted)
     null = np.array([_judge(rows.metric, *drawn) for drawn in _permuted(question, numbers)])
-    bits, count, resampled = np.random.Philox(key=2), int(numbers.max()) + 1, []
-    for _ in range(RESAMPLES):
-        times = np.bincount((bits.random_raw(count) % np.uint64(count)).astype(np.int64), minlength=count)
-        chosen = np.repeat(np.arange(len(numbers)), times[numbers])
-        resampled.append(_judge(rows.metric, rows.targets[chosen], predicted[chosen]))
-    low, high = np.percentile(resampled, [2.5, 97.5]).tolist()
+    low, high = interval(rows.components, lambda chosen: _judge(rows.metric, rows.targets[chosen], predicted[chosen]))
     p = (1 + int((null >= score).sum())) / (1 + PERMUTATIONS)
     chance = float(null.mean())
     if rows.metric == "accuracy":
         chance = max(chance, float(np.bincount(rows.targets.astype(np.int64)).max()) / len(rows.targets))
-    return Answer(question, score, chance, low, high, p, count)
+    return Answer(question, score, chance, low, high, p, int(numbers.max()) + 1)
+
+
+def interval(components: Sequence[str], judge: Callable[[Rows], float]) -> tuple[float, float]:
+    """The 95 % interval of a score, by resampling components. judge: the score of rows, some of them several times."""
+    numbers, bits, resampled = _number(components), np.random.Philox(key=2), []
+    count = int(numbers.max()) + 1
+    for _ in range(RESAMPLES):
+        times = np.bincount((bits.random_raw(count) % np.uint64(count)).astype(np.int64), minlength=count)
+        resampled.append(judge(np.repeat(np.arange(len(numbers)), times[numbers])))
+    low, high = np.percentile(resampled, [2.5, 97.5]).tolist()
+    return low, high
+
+
+def interval_of_mean(components: Sequence[str], values: Values) -> tuple[float, float]:
+    """The 95 % interval of the mean of a value a row."""
+    return interval(components, lambda chosen: float(values[chosen].mean()))
+
+
+def _number(components: Sequence[str]) -> Rows:
+    numbers: Rows = np.unique(np.asarray(components, dtype=object).astype(str), return_inverse=True)[1]
+    return numbers
 
 
 def claim_shortcuts(answers: Sequence[Answer]) -> list[Shortcut]:

@@ -74,11 +74,17 @@ class Results:
 
 
 def make_baseline(
-    name: str, score: float, *, labels: Labels = "none", auc: float | None = None, detail: str = ""
+    name: str,
+    score: float,
+    *,
+    labels: Labels = "none",
+    auc: float | None = None,
+    detail: str = "",
+    interval: Sequence[float] = (),
 ) -> Baseline:
-    """The record of a baseline. score, auc: from -1 to 1; the other arguments are fields of the record."""
+    """The record of a baseline. score, auc, interval: from -1 to 1; the other arguments are fields of the record."""
     area = None if auc is None else percent(auc)
-    return Baseline(name, percent(score), READS.get(name, "texts"), labels, area, detail)
+    return Baseline(name, percent(score), READS.get(name, "texts"), labels, area, detail, *map(percent, interval))
 
 
 def percent(value: float) -> float:

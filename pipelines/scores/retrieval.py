@@ -14,7 +14,7 @@ from cards.scores import Baseline
 from pipelines.audit.tables import Frames, model_input
 from pipelines.process.stages import stage
 from pipelines.scores.folds import connect, plan_folds, rank_by_hash
-from pipelines.scores.permutations import fixed_question, learned_question
+from pipelines.scores.permutations import fixed_question, interval_of_mean, learned_question
 from pipelines.scores.rankings import (
     CUT,
     DEPTH,
@@ -101,7 +101,8 @@ def score_retrieval(frames: Frames, split: str) -> Results:
     baselines = [make_baseline("chance", chance)]
     for name, score in (("named", score_named), ("words", score_shared_words), ("bm25", score_bm25)):
         with stage(f"baselines: {name}", total=len(queries.ids), unit="queries") as advance:
-            baselines.append(make_baseline(name, _mean_ndcg(score(counts), queries, priorities, advance)))
+            values = _score_queries(score(counts), queries, priorities, advance)
+            baselines.append(_make_baseline(name, values, queries))
     return Results(baselines)
 
 
@@ -150,12 +151,24 @@ def _multiply(queries: Any, weights: Any) -> Iterator[tuple[int, Integers, NDArr
             yield start + row, products.indices[own], products.data[own]
 
 
-def _mean_ndcg(scored: Scored, queries: JudgedQueries, priorities: Integers, advance: Callable[[int], None]) -> float:
-    total = 0.0
+def _make_baseline(name: str, values: Sequence[float], queries: JudgedQueries, **fields: Any) -> Baseline:
+    """The record of a baseline. values: the score of each query. Queries are connected by their text and relevant documents."""
+    texts = [text for text, own in zip(fold(queries.texts), queries.relevant, strict=True) for _ in own]
+    documents = [f"document {document}" for own in queries.relevant for document in own]
+    first = np.cumsum([0, *map(len, queries.relevant)])[:-1].tolist()
+    components = connect(texts, documents)
+    interval = interval_of_mean([components[number] for number in first], np.array(values))
+    return make_baseline(name, sum(values) / len(values), interval=interval, **fields)
+
+
+def _score_queries(
+    scored: Scored, queries: JudgedQueries, priorities: Integers, advance: Callable[[int], None]
+) -> list[float]:
+    values = []
     for (documents, scores), relevant in zip(scored, queries.relevant, strict=True):
-        total += ndcg_at_10(rank_documents(documents, scores, priorities, CUT), relevant)
+        values.append(ndcg_at_10(rank_documents(documents, scores, priorities, CUT), relevant))
         advance(1)
-    return total / len(queries.relevant)
+    return values
 
 
 @dataclass(frozen=True)
@@ -193,7 +206,7 @@ def score_reranking(frames: Frames, split: str) -> Results:
     with stage("baselines: BM25"):
         scores["bm25"] = _score_bm25(data)
     baselines = [make_baseline("chance", _chance(data))]
-    baselines += [make_baseline(name, _mean_precision(data, values)) for name, values in scores.items()]
+    baselines += [_make_baseline(name, _score_lists(data, values), data.queries) for name, values in scores.items()]
     components = connect(queries)
     own = [components[owner] for owner in data.owners.tolist()]
     judged = Judged("auc", data.labels.astype(np.float64), own, candidates)
@@ -237,13 +250,13 @@ def _chance(data: Candidates) -> float:
     return float(np.mean(expected))
 
 
-def _mean_precision(data: Candidates, scores: Values) -> float:
-    """The mean average precision if each query's candidates are ordered by score."""
+def _score_lists(data: Candidates, scores: Values) -> list[float]:
+    """The average precision of each query if each query's candidates are ordered by score."""
     precisions = []
     for (start, end), relevant in zip(pairwise(data.borders.tolist()), data.queries.relevant, strict=True):
         ranked = rank_documents(np.arange(start, end), scores[start:end], data.priorities, DEPTH)
         precisions.append(average_precision([int(data.documents[candidate]) for candidate in ranked], relevant))
-    return float(np.mean(precisions))
+    return precisions
 
 
 def _score_bm25(data: Candidates) -> Values:
@@ -262,4 +275,5 @@ def _score_candidates(data: Candidates, counts: Any, components: Sequence[str]) 
     texts = data.texts.to_list()
     plan = plan_folds(components, [texts[document] for document in data.documents.tolist()])
     scores = predict_out_of_fold(counts, data.labels, plan, weigh_terms, predict_odds)
-    return make_baseline("candidate", _mean_precision(data, scores), labels="all", detail=plan.detail)
+    values = _score_lists(data, scores)
+    return _make_baseline("candidate", values, data.queries, labels="all", detail=plan.detail)

@@ -222,7 +222,7 @@ def score_page(scores: Scores, state: str, release_dir: Path, *, width: int | No
     rows += [
         (
             baseline.score,
-            [baseline.name, BASELINES.get(baseline.name, ""), LABELS[baseline.labels], f"{baseline.score:.1f}"],
+            [baseline.name, BASELINES.get(baseline.name, ""), LABELS[baseline.labels], baseline.score_text],
         )
         for baseline in scores.baselines
     ]
@@ -236,7 +236,7 @@ def score_page(scores: Scores, state: str, release_dir: Path, *, width: int | No
         if (published := model.published) is not None:
             ours = model.score if model.same_metric is None else model.same_metric
             remarks.append(
-                f"{model.model}: {ours:.2f} {metric_name(published.metric)}; published for {published.model}:"
+                f"{model.model}: {ours:.1f} {metric_name(published.metric)}; published for {published.model}:"
                 f" {published.score:.2f} ({published.source})"
             )
     if (points := headroom(scores)) is not None and scores.best_baseline is not None:
@@ -247,7 +247,7 @@ def score_page(scores: Scores, state: str, release_dir: Path, *, width: int | No
 
 
 def _model_score(model: ModelScore, metric: str) -> str:
-    return f"{model.score:.2f}" + ("" if model.metric == metric else f" {metric_name(model.metric)}")
+    return f"{model.score:.1f}" + ("" if model.metric == metric else f" {metric_name(model.metric)}")
 
 
 def _shortcut(shortcut: Shortcut) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from pipelines.scores import permutations
 from pipelines.scores.folds import connect, plan_folds
-from pipelines.scores.permutations import ask, claim_shortcuts, correct, held_out_question, permute
+from pipelines.scores.permutations import ask, claim_shortcuts, correct, held_out_question, interval_of_mean, permute
 from pipelines.scores.results import Judged, Question
 from pipelines.scores.text_models import count_terms, weigh_terms
 
@@ -102,6 +102,21 @@ def test_what_another_split_does_not_confirm_is_none() -> None:
     contrary = held_out_question("sentence2", judged, training, 1 - labels, scored)
     assert len(claim_shortcuts(ask([confirmed]))) == 1
     assert claim_shortcuts(ask([contrary])) == []
+
+
+def test_the_interval_of_independent_rows_is_that_of_a_share() -> None:
+    """1.96 standard errors of a share of 0.3 in 400 rows: sqrt(0.3 x 0.7 / 400) = 0.0229, so 0.255 to 0.345."""
+    values = np.array([1.0] * 120 + [0.0] * 280)
+    low, high = interval_of_mean([str(row) for row in range(400)], values)
+    assert (low, high) == pytest.approx((0.255, 0.345), abs=0.006)
+
+
+def test_rows_of_a_component_count_as_one_in_an_interval() -> None:
+    """400 rows in 100 components of four equal ones have the interval of 100: twice as wide."""
+    values = np.repeat(np.array([1.0] * 30 + [0.0] * 70), 4)
+    low, high = interval_of_mean([str(row // 4) for row in range(400)], values)
+    assert (low, high) == pytest.approx((0.21, 0.39), abs=0.01)
+    assert interval_of_mean(["one"] * 4, np.array([0.0, 1.0, 1.0, 1.0])) == (0.75, 0.75)
 
 
 def test_probabilities_are_corrected_by_holm() -> None:

@@ -18,6 +18,12 @@ def small_questions(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def scores(found: Baselines) -> dict[str, float]:
+    """The scores by name; all but chance, which is expected, have an interval around them."""
+    for baseline in found.baselines:
+        if baseline.name != "chance" and (baseline.name, baseline.score) != ("majority", 0):  # by definition
+            assert baseline.low is not None
+            assert baseline.high is not None
+            assert baseline.low <= baseline.score <= baseline.high
     return {baseline.name: baseline.score for baseline in found.baselines}
 
 
