@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from builders.errors import DatasetError, PublishError, UsageError
-from builders.tasks import EVALUATED
+from builders.tasks import TYPES
 from pipelines import command
 
 if TYPE_CHECKING:
@@ -252,9 +252,7 @@ def parser() -> argparse.ArgumentParser:
         "--ledger", type=Path, metavar="FILE", help="what was published and on which commits (pipelines/ledger.json)"
     )
     others = arguments.add_argument_group("for datasets that are not releases of this package")
-    others.add_argument(
-        "--task", choices=EVALUATED, metavar="TYPE", help=f"the type of their task: {', '.join(EVALUATED)}"
-    )
+    others.add_argument("--task", choices=TYPES, metavar="TYPE", help=f"the type of their task: {', '.join(TYPES)}")
     others.add_argument(
         "--language",
         action="append",

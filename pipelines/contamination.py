@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from builders.tasks import EVALUATED
+from builders.tasks import TYPES
 from pipelines import command
 
 if TYPE_CHECKING:
@@ -252,9 +252,7 @@ def _add_names(arguments: argparse.ArgumentParser) -> None:
 
 def _add_foreign_options(arguments: argparse.ArgumentParser) -> None:
     others = arguments.add_argument_group("for datasets that are not releases of this package, as for check")
-    others.add_argument(
-        "--task", choices=EVALUATED, metavar="TYPE", help=f"the type of their task: {', '.join(EVALUATED)}"
-    )
+    others.add_argument("--task", choices=TYPES, metavar="TYPE", help=f"the type of their task: {', '.join(TYPES)}")
     for name, metavar in (("--language", "CODE"), ("--map", "OURS=THEIRS"), ("--subset", "NAME")):
         others.add_argument(name, action="append", default=[], metavar=metavar, help="see check --help; repeatable")
     arguments.set_defaults(scale=None)

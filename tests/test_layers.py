@@ -191,7 +191,7 @@ def test_a_module_has_at_most_600_lines_and_a_package_at_most_15_modules() -> No
 
 # Data of anybody are opened by pipelines/checking alone; the others open files that this package wrote.
 OPENERS = {
-    "pipelines.checking.data_files": "tables of anybody",
+    "pipelines.checking.formats": "tables of anybody",
     "pipelines.checking.rows": "rows of anybody",
     "pipelines.process.outputs": "what a command would write over",
     "pipelines.release.folder": "releases",

@@ -244,14 +244,16 @@ def _check_foreign(where: Path | str, name: str, dataset: ForeignDataset, langua
 
 def _describe_tables(dataset: ForeignDataset) -> list[dict[str, Any]]:
     """Location, rows and columns of every table, under the dataset's own names; a table that several splits share occurs once."""
-    tables = {}
+    tables: dict[tuple[str, str], dict[str, Any]] = {}
     for layout in layouts(dataset.task):
         for split, frame in dataset.frames.get(layout.config, {}).items():
             own = dataset.own_locations[layout.config, split]
+            # Of queries that splits share, each has those that it judges.
+            shared = tables[own]["rows"] if own in tables and layout.config == "queries" else 0
             tables[own] = {
                 "config": own[0],
                 "split": own[1],
-                "rows": count_rows(frame),
+                "rows": shared + count_rows(frame),
                 "columns": dict(dataset.schemas[own]),
             }
     return list(tables.values())

@@ -19,11 +19,12 @@ import polars as pl
 
 from builders import tasks
 from builders.errors import SourceError, UsageError
-from builders.tasks import EVALUATED, Layout
+from builders.tasks import EVALUATED, TYPES, Layout
 from cards.manifest import Finding
 from pipelines.audit.findings import table_finding
 from pipelines.audit.tables import Frames
 from pipelines.checking.data_files import PART_CONFIGS, Location, Tables
+from pipelines.checking.layouts import propose
 
 # Columns of strings in which mteb accepts numbers.
 NUMBERS_ALLOWED = {
@@ -56,7 +57,11 @@ def fit_table(layout: Layout, location: Location, frame: pl.LazyFrame) -> Fitted
     """
     findings, notes = [], []
     schema = frame.collect_schema()
-    lists = [column for column in layout.columns if column != "label" and is_list(schema.get(column))]
+    lists = [
+        column
+        for column, kind in layout.columns.items()
+        if column != "label" and not kind.startswith("list") and is_list(schema.get(column))
+    ]
     if set(layout.text) & set(lists):
         frame = frame.explode(lists)
         schema = frame.collect_schema()
@@ -204,7 +209,7 @@ def rename_columns(tables: Tables, columns: Mapping[str, str], task: str | None 
 
 
 def _task_columns(task: str | None) -> list[str]:
-    types = [EVALUATED[task]] if task else EVALUATED.values()
+    types = [TYPES[task]] if task else TYPES.values()
     return list(
         dict.fromkeys(column for task_type in types for layout in task_type.layouts for column in layout.columns)
     )
@@ -332,7 +337,7 @@ REQUIRED_CONFIGS = {
 }
 REQUIRED_COLUMNS = {
     name: tuple(column for column in (*task_type.layouts[0].text, task_type.label) if column)
-    for name, task_type in EVALUATED.items()
+    for name, task_type in TYPES.items()
     if len(task_type.layouts) == 1
 }
 [QRELS_COLUMNS] = (frozenset(layout.columns) for layout in EVALUATED["Retrieval"].layouts if layout.config == "qrels")
@@ -368,7 +373,7 @@ def infer_type(name: str, configs: Mapping[str, str], tables: Frames, requested:
         )
     columns = columns_of(tables[name])
     if requested:
-        matches = requested in REQUIRED_COLUMNS and set(EVALUATED[requested].layouts[0].text) & columns.keys()
+        matches = requested in REQUIRED_COLUMNS and set(TYPES[requested].layouts[0].text) & columns.keys()
         return requested if matches else None
     types = _matching_types(columns, name)
     if len(types) > 1:
@@ -379,6 +384,16 @@ def infer_type(name: str, configs: Mapping[str, str], tables: Frames, requested:
             todo="select one: " + " or ".join(f"--task {task_type}" for task_type in types),
         )
     return types[0] if types else None
+
+
+def is_readable(config: str, splits: Splits, requested: str | None) -> bool:
+    """Whether a config is a part of a task, or its columns are those of a task type, of the requested one if there is one."""
+    if config in PART_CONFIGS or config.endswith(tuple(f"-{part}" for part in PART_CONFIGS)):
+        return True
+    columns = columns_of(splits)
+    if requested in REQUIRED_COLUMNS:
+        return set(REQUIRED_COLUMNS[requested]) <= columns.keys()
+    return bool(_matching_types(columns, config)) or columns.keys() >= QRELS_COLUMNS
 
 
 def _matching_types(columns: Mapping[str, Any], config: str) -> list[str]:
@@ -397,6 +412,8 @@ def no_task_type(where: str, tables: Frames, requested: str | None) -> SourceErr
     expected += [f"{task_type}: {', '.join(columns)}" for task_type, columns in REQUIRED_COLUMNS.items()]
     pairs = any(columns_of(splits).keys() >= set(REQUIRED_COLUMNS["BitextMining"]) for splits in tables.values())
     todo = "rename its configs or columns, or say which are which: --map text=sentence"
+    if requested is None and (proposed := propose(tables)):
+        todo = f"say which columns are which, for example {proposed}"
     if pairs and not requested:
         todo = "name a config of translations en-de, for example, or pass --task BitextMining --language eng --language deu"
     return SourceError(

@@ -1,4 +1,4 @@
-"""The files of anybody's data: their formats and bytes, which of them a name leads to, and the tables that they make.
+"""The files of anybody's data: their bytes, which of them a name leads to, and the tables that they make.
 
 A dataset is a folder with the layout of a Hub repository, and paths are relative to it (`data/test-00000-of-00001.parquet`). The
 listing is enough: a repository is resolved before any file is downloaded. `datasets` itself resolves it
@@ -22,151 +22,23 @@ from typing import Any, Literal
 import orjson
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from builders import limits
 from builders.errors import SourceError, UsageError
 from builders.tasks import EVALUATED
+from pipelines.checking.formats import (
+    ARROW,
+    COMPRESSIONS,
+    FORMATS,
+    NAMES,
+    SNIFFED,
+    Compression,
+    Format,
+    extension,
+    refuse_expansion,
+)
 from pipelines.process.safe_text import first_line
 from pipelines.raw.pins import describe_content, read_head
 from pipelines.release.resolution import CARD, Files, declared_configs, is_inside, resolve_files
-
-Format = Literal["Parquet", "JSON lines", "JSON", "CSV", "TSV"]
-Compression = Literal["", "gzip", "zstd"]
-FORMATS: dict[str, Format] = {
-    ".parquet": "Parquet", ".jsonl": "JSON lines", ".ndjson": "JSON lines", ".json": "JSON", ".csv": "CSV", ".tsv": "TSV",
-}  # fmt: skip
-COMPRESSIONS: dict[str, Compression] = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
-NAMES = tuple(dict.fromkeys(FORMATS.values()))
-COMPRESSIBLE = (".jsonl", ".ndjson", ".csv", ".tsv")  # these may be followed by .gz
-
-# The texts that `datasets` reads as null in CSV, in text columns too: it uses pandas, and these are the defaults of pandas.
-CSV_NULLS = (
-    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA", "NULL",
-    "NaN", "None", "n/a", "nan", "null",
-)  # fmt: skip
-
-
-def extension(name: str) -> str | None:
-    """The extension of a data file, in lower case and without `.gz`; None for any other file."""
-    bare = name.lower()
-    suffix = PurePosixPath(bare.removesuffix(".gz")).suffix
-    return suffix if suffix in (COMPRESSIBLE if bare.endswith(".gz") else FORMATS) else None
-
-
-def scan_files(files: Sequence[Path]) -> pl.LazyFrame:
-    """The files of one table as a lazy frame; types that a format does not have are inferred from all rows.
-
-    Raises SourceError for a file that cannot be read, and for files in several formats.
-    """
-    formats = {_format(file) for file in files}
-    if len(formats) > 1:
-        raise SourceError(
-            "the files of one table have several formats",
-            where=", ".join(map(str, files[:4])),
-            found=", ".join(sorted(formats)),
-        )
-    try:
-        for file in files if formats == {"Parquet"} else ():
-            _refuse_repeated_texts(file)
-        frame = _scan(formats.pop(), files)
-        frame.collect_schema()
-    except (pl.exceptions.PolarsError, pa.ArrowException, OSError) as error:
-        raise unreadable_file(files, error) from error
-    return frame
-
-
-def refuse_expansion(name: str, count: int, stored: int) -> None:
-    """Raise SourceError where a file comes to far more bytes of data than it has: it may be written to exhaust its reader."""
-    if count > limits.FREE_EXPANSION + limits.MAX_EXPANSION * stored:
-        raise SourceError(
-            "compressed data that expand without measure",
-            where=name,
-            found=f"{count:,} bytes from {stored:,}",
-            expected=f"at most {limits.MAX_EXPANSION} times as many",
-            todo="leave the file out",
-        )
-
-
-def count_bytes(batch: pa.RecordBatch) -> int:
-    """The bytes of the values of a batch; a text that a dictionary repeats counts each time."""
-    count = 0
-    for column in batch.columns:
-        kind = column.type.value_type if pa.types.is_dictionary(column.type) else None
-        if kind is not None and (
-            pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind)
-        ):
-            lengths = pc.binary_length(column.dictionary).take(column.indices)
-            count += pc.sum(lengths).as_py() or 0
-        else:
-            count += column.nbytes
-    return count
-
-
-def _refuse_repeated_texts(file: Path) -> None:
-    """Raise SourceError for Parquet that expands without measure: a dictionary page can repeat one text a billion times.
-
-    polars decodes whole columns, so the texts are counted before, a few at a time.
-    """
-    with pq.ParquetFile(file) as parquet:
-        sized = [field.name for field in parquet.schema_arrow if not pa.types.is_primitive(field.type)]
-        count, size = 0, file.stat().st_size
-        for batch in parquet.iter_batches(1_000, columns=sized, use_threads=False) if sized else ():
-            count += count_bytes(batch)
-            refuse_expansion(str(file), count, size)
-
-
-def unreadable_file(files: Sequence[Path], error: Exception) -> SourceError:
-    """The error for rows that cannot be read. It names the first file that cannot be read alone, if there is one."""
-    for file in files:
-        file_format = _format(file)
-        try:
-            for _ in _scan(file_format, [file]).collect_batches():
-                pass
-        except (pl.exceptions.PolarsError, OSError) as cause:
-            content = describe_content(read_head(file), file.stat().st_size) if file.is_file() else "no file"
-            return SourceError(
-                "cannot read the file",
-                where=_location(file, file_format),
-                found=f"{content}: {first_line(cause)}",
-                expected=file_format,
-                todo="download the file again; if it is unchanged, only its publisher can fix it",
-            )
-    where = ", ".join(map(str, files[:4])) + (", ..." if len(files) > 4 else "")
-    return SourceError("cannot read the rows of a table", where=where, found=first_line(error))
-
-
-def _format(file: Path) -> str:
-    return FORMATS[extension(file.name) or ".parquet"]
-
-
-def _scan(file_format: str, files: Sequence[Path]) -> pl.LazyFrame:
-    match file_format:
-        case "Parquet":
-            return pl.scan_parquet(list(files), glob=False)
-        case "CSV" | "TSV":
-            separator = "\t" if file_format == "TSV" else ","
-            return pl.scan_csv(
-                list(files), separator=separator, null_values=list(CSV_NULLS), infer_schema_length=None, glob=False
-            )
-        case "JSON" if any(read_head(file).lstrip()[:1] == b"[" for file in files):
-            return pl.concat([pl.read_json(file, infer_schema_length=None).lazy() for file in files])
-    return pl.scan_ndjson(list(files), infer_schema_length=None)
-
-
-def _location(file: Path, file_format: str) -> str:
-    """The file and, in JSON lines, the first line that is not JSON."""
-    if file_format != "JSON lines" or file.name.lower().endswith(".gz"):
-        return str(file)
-    with file.open("rb") as stream:
-        for number, line in enumerate(stream, start=1):
-            try:
-                orjson.loads(line.strip() or b"{}")
-            except orjson.JSONDecodeError:
-                return f"{file}, line {number}"
-    return str(file)
-
 
 # The configs of task types with several tables (corpus, queries, ...): alone, or after a subset, as in `ru-corpus`.
 PART_CONFIGS = (
@@ -192,6 +64,8 @@ def resolve_tables(
     supported, for a folder without tables, and for an unknown subset.
     """
     paths = list(paths)
+    if saved := _saved_tables(paths):
+        return saved
     declared = declared_configs(front_matter, f"{where}, {CARD}")
     inferred = {} if declared else _tables_by_name(sorted(path for path in paths if _is_data_file(path)))
     configs = list(declared or inferred) or ["default"]
@@ -210,6 +84,17 @@ def resolve_tables(
         what = "a data file is in a format that is not supported"
         raise SourceError(what, where=where, found=unsupported[0], expected=", ".join(NAMES))
     return files
+
+
+def _saved_tables(paths: Sequence[str]) -> Files:
+    """The files of `Dataset.save_to_disk` and `DatasetDict.save_to_disk`, by split; none for any other folder."""
+    folders = {str(PurePosixPath(path).parent) for path in paths if PurePosixPath(path).name == "state.json"}
+    tables: Files = {}
+    for path in sorted(path for path in paths if path.endswith(ARROW)):
+        folder = str(PurePosixPath(path).parent)
+        if folder in folders:
+            tables.setdefault("default", {}).setdefault("train" if folder == "." else folder, []).append(path)
+    return tables
 
 
 def all_paths(files: Files) -> list[str]:
@@ -369,7 +254,6 @@ Kind = Literal["file", "folder", "glob"]
 
 READABLE = "Parquet (.parquet), JSON lines (.jsonl, .ndjson, .json), CSV or TSV; all but Parquet also with .gz or .zst"
 PARQUET_MAGIC = b"PAR1"
-SNIFFED = 1 << 20  # bytes of a .json file in which the first of several JSON lines ends
 
 
 @dataclass(frozen=True)

@@ -26,24 +26,16 @@ from pipelines.checking.columns import (
     find_subsets,
     fit_table,
     infer_type,
+    is_readable,
     no_task_type,
     number_labels,
     rename_columns,
     scale_notes,
     score_range,
 )
-from pipelines.checking.data_files import (
-    NAMES,
-    Location,
-    Tables,
-    all_paths,
-    extension,
-    list_files,
-    resolve_tables,
-    scan_files,
-    split_of_file,
-    unreadable_file,
-)
+from pipelines.checking.data_files import Location, Tables, all_paths, list_files, resolve_tables, split_of_file
+from pipelines.checking.formats import NAMES, extension, find_dialect, scan_files, unreadable_file
+from pipelines.checking.layouts import translate
 from pipelines.release.resolution import CARD, Files
 
 
@@ -168,7 +160,12 @@ def read_datasets(files: DatasetFiles, options: ForeignOptions) -> list[ForeignD
         for config, splits in paths.items()
     }
     options = replace(options, one_file=files.path != files.folder)
-    return read_tables(tables, str(files.path), files.front_matter, options, find_shared_files(files.folder, paths))
+    own = [files.folder / path for splits in paths.values() for several in splits.values() for path in several]
+    csv = [file for file in own if extension(file.name) in (".csv", ".tsv")]
+    notes = [f"{file.name}: {note}" for file in csv if (note := find_dialect(file).note)]
+    shared = find_shared_files(files.folder, paths)
+    datasets = read_tables(tables, str(files.path), files.front_matter, options, shared)
+    return [replace(dataset, notes=(*notes, *dataset.notes)) for dataset in datasets]
 
 
 def read_tables(
@@ -187,6 +184,8 @@ def read_tables(
     """
     tables = {config: {split: splits[split] for split in _sort_splits(splits)} for config, splits in tables.items()}
     tables, common_notes = rename_columns(tables, options.columns, options.task)
+    tables, more_notes = translate(tables, options.task, is_readable)
+    common_notes += more_notes
     languages = declared_languages(front_matter, options.languages)
     subsets = find_subsets(tables)
     inferred = {name: infer_type(name, configs, tables, options.task) for name, configs in subsets.items()}
@@ -287,6 +286,8 @@ def _single_table_task(
             return tasks.PairClassification(("0", "1"), names), dict(splits), ()
         case "BitextMining":
             return tasks.BitextMining(_language_pair(config, languages), names), dict(splits), ()
+        case "Contrastive":
+            return tasks.Contrastive((config,), names), dict(splits), ()
         case "Classification" | "MultilabelClassification":
             labels, frames, findings = number_labels(config, splits)
             required = names if "train" in names or options.one_file else ("train", *names)  # mteb trains on it

@@ -41,7 +41,8 @@ from pipelines.checking.batches import (
     row_error,
     shorten_json,
 )
-from pipelines.checking.data_files import PIECE, DataFile, count_bytes, open_stream, refuse_expansion
+from pipelines.checking.data_files import PIECE, DataFile, open_stream
+from pipelines.checking.formats import count_bytes, refuse_expansion
 from pipelines.process.safe_text import first_line
 
 

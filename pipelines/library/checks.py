@@ -9,7 +9,7 @@ from builders import catalogue
 from builders.catalogue import Definition
 from builders.errors import UsageError
 from builders.spec import version_key
-from builders.tasks import EVALUATED
+from builders.tasks import TYPES
 from cards.kinds import SAMPLE
 from pipelines.checking.checks import CheckResult, check_release, check_tables, check_target
 from pipelines.checking.datasets import ForeignOptions
@@ -32,8 +32,8 @@ def check(
     output: Location | None,
 ) -> Check:
     """Check a release, a folder, a file, a repository of the Hub, a dataset of the catalogue, or tables in memory."""
-    if task is not None and task not in EVALUATED:
-        raise UsageError(f"unknown task type {task!r}", expected=", ".join(EVALUATED))
+    if task is not None and task not in TYPES:
+        raise UsageError(f"unknown task type {task!r}", expected=", ".join(TYPES))
     if scale is not None and not (scale[0] < scale[1] and all(map(math.isfinite, scale))):
         raise UsageError(f"scale is {scale}", expected="two numbers, the lower one first")
     if audit_language not in ("sample", "all"):

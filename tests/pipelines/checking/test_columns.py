@@ -150,11 +150,11 @@ def test_an_unknown_column_is_an_error_that_lists_the_columns(
 
 def test_a_folder_with_other_columns_is_audited_under_the_names_of_its_task(tmp_path: Path) -> None:
     for split in ("train", "test"):
-        write_json_lines(tmp_path / "data" / f"{split}.jsonl", *ROWS.to_dicts())
+        write_json_lines(tmp_path / "data" / f"{split}.jsonl", *ROWS.rename({MAP["label"]: "klass"}).to_dicts())
     with pytest.raises(SourceError, match="no table of a known task type") as caught:
         report_of(tmp_path)
-    assert "--map text=sentence" in str(caught.value)
-    report = report_of(tmp_path, columns=MAP)
+    assert f"--task Classification --map text={MAP['text']} --map label=klass" in str(caught.value)
+    report = report_of(tmp_path, columns=MAP | {"label": "klass"})
     assert report["task"] == "Classification"
     assert ("split_leak", "default/test/text", 2) in finding_counts(report)
 
@@ -257,8 +257,9 @@ def test_what_recognises_a_type_is_derived_from_its_layouts() -> None:
         "STS": ("sentence1", "sentence2", "score"),
         "Clustering": ("sentences", "labels"),
         "BitextMining": ("sentence1", "sentence2"),
+        "Contrastive": ("query", "positives"),
     }
-    assert REQUIRED_CONFIGS.keys() | REQUIRED_COLUMNS.keys() == EVALUATED.keys()
+    assert REQUIRED_CONFIGS.keys() | REQUIRED_COLUMNS.keys() == TYPES.keys()
     assert set(PART_CONFIGS) == {"corpus", "queries", "query", "qrels", "top_ranked"}
 
 

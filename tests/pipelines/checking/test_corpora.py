@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from builders.errors import DatasetError, SourceError, UsageError
 from pipelines.checking.corpora import Corpus, open_corpus, read_partition
-from pipelines.checking.data_files import scan_files
+from pipelines.checking.formats import scan_files
 from pipelines.process.safe_text import safe_text
 from tests.support.foreign import write_json_lines
 

@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 
 from builders.errors import DatasetError, SourceError
-from pipelines.checking.data_files import extension, resolve_tables, scan_files
+from pipelines.checking.data_files import resolve_tables
+from pipelines.checking.formats import extension, scan_files
 from tests.support.foreign import finding_counts, report_of, reports_of, write_card, write_json_lines
 from tests.support.releases import write_dataset
 from tests.support.tables import clean_tables
