@@ -121,6 +121,7 @@ def check(
     language: str | Sequence[str] = (),
     subset: str | Sequence[str] = (),
     scale: tuple[float, float] | None = None,
+    columns: Mapping[str, str] | None = None,
     audit_language: Literal["sample", "all"] = "sample",
     output: str | PathLike[str] | None = None,
 ) -> Check:
@@ -130,7 +131,7 @@ def check(
     the catalogue that has been built; a frame of polars, pandas or PyArrow, a `datasets.Dataset`; frames as {split: frame} (a
     `DatasetDict`) or {config: {split: frame}}. For all but releases: task: its type, where the columns fit several. language:
     `rus-Cyrl`, or several; without one, wrong languages are not looked for. subset: one of several. scale: the lowest and the
-    highest score.
+    highest score. columns: the columns of the data by the name that the task has for them: `{"text": "sentence"}`.
     audit_language: detect the language of a sample of the texts, or of all. output: as in `load`.
 
     Raises UsageError for what is not a dataset and where there is a choice to make, SourceError for what cannot be read,
@@ -144,6 +145,7 @@ def check(
         language=language,
         subset=subset,
         scale=scale,
+        columns=columns or {},
         audit_language=audit_language,
         output=output,
     )

@@ -28,7 +28,7 @@ EXAMPLES = """\
     embedding-datasets check cedr                              the newest release of a dataset below outputs/
     embedding-datasets check outputs/                          all of them
     embedding-datasets check ORG/cedr-classification@v1.0.0    a published one
-  any dataset in one of the eight layouts, on disk or on the Hub:
+  any dataset, in the layouts of docs/checking.md, on disk or on the Hub:
     embedding-datasets check mteb/stsbenchmark-sts --language eng-Latn
     embedding-datasets check ORG/NAME@REVISION --subset ru --audit-language all
     embedding-datasets check data.csv --task Classification --map text=sentence --map label=target
@@ -37,6 +37,7 @@ EXAMPLES = """\
     embedding-datasets check rumteb --html report.html         a page to read and to send: findings, examples, histograms
     embedding-datasets check cedr --against published          its statistics beside the published ones, line by line
     embedding-datasets check cedr --json                       for programs: docs/checking.md lists the keys
+    embedding-datasets check data/ --format github             beside a run of GitHub Actions; markdown and sarif too
     embedding-datasets check cedr --findings rows/             all rows of every finding, as Parquet
   everything an organisation has published, every tag and main, against the ledger:
     embedding-datasets check --org ORG                         downloads and verifies all of it
@@ -44,6 +45,9 @@ EXAMPLES = """\
   in a script, to fail on what matters there:
     embedding-datasets check ORG/NAME --fail-on warning
     embedding-datasets check ORG/NAME --fail-on split_leak:0.1%,html_residue"""
+
+
+FORMATS = ("text", "json", "markdown", "github", "sarif")
 
 
 def main() -> int:
@@ -65,32 +69,41 @@ def main() -> int:
     conditions = parse_conditions(options.fail_on)
     statement = _read_statement(options)
     codes, sections = [0], []
+    kept: list[CheckResult] = []
+    failures: list[tuple[str, DatasetError]] = []
     for name in options.names:
         try:
             targets = resolve_targets(name, options.output)
         except DatasetError as error:
-            _show_failure(name, error, as_json=options.json)
+            _show_failure(name, error, options.format)
             codes.append(error.exit_code)
             sections.append(html.failure(name, error))
+            failures.append((name, error))
             continue
         for target in targets:
             try:
                 if options.against:
-                    codes.append(_compare(target, as_json=options.json))
+                    codes.append(_compare(target, as_json=options.format == "json"))
                     continue
                 with show_stages("/".join(Path(target.name).parts[-2:])):
                     results = _check(target, options, statement)
                 for result in results:
-                    codes.append(_show(result, conditions, as_json=options.json))
+                    codes.append(_show(result, conditions, options.format))
+                    kept += [result] if options.format == "sarif" else []
                     sections += [html.section(result)] if options.html else []
                     if options.findings:
                         write_findings(options.findings / finding_folder(result.report), result.found)
             except DatasetError as error:
-                _show_failure(target.name, error, as_json=options.json)
+                _show_failure(target.name, error, options.format)
                 codes.append(error.exit_code)
                 sections.append(html.failure(target.name, error))
+                failures.append((target.name, error))
     if options.html and sections:
         html.write(options.html, sections)
+    if options.format == "sarif":
+        from pipelines.checking.exchange import sarif
+
+        command.print_json(sarif([(result.report, result.findings) for result in kept], failures))
     return next(filter(None, codes), 0)
 
 
@@ -112,29 +125,36 @@ def _check(target: Target, options: argparse.Namespace, statement: Verified | No
     return check_target(target, foreign, language_sample=language_sample, statement=statement)
 
 
-def _show(result: CheckResult, conditions: Sequence[Condition], *, as_json: bool) -> int:
-    """Print the result of a check; returns its exit code."""
-    from pipelines.checking import text
+def _show(result: CheckResult, conditions: Sequence[Condition], form: str) -> int:
+    """Print the result of a check, in one of FORMATS; returns its exit code."""
+    from pipelines.checking import exchange, text
     from pipelines.checking.verdict import met_conditions
 
     report = result.report
     report["failed_on"] = met_conditions(conditions, report["verdict"]["state"], result.findings)
-    if as_json:
+    if form == "json":
         command.print_json(report)
-    else:
+    elif form == "markdown":
+        command.print_page(exchange.markdown_page(report, result.findings))
+    elif form == "github":
+        command.print_page(exchange.github_page(report, result.findings))
+    elif form == "text":
         command.print_page(text.check_page(report, result.findings).splitlines())
         if result.findings and command.is_terminal():
             command.print_page([f"next: embedding-datasets check {shlex.quote(report['path'])} --html report.html"])
     return 1 if report["problems"] else 4 if report["defects"] else int(bool(report["failed_on"]))
 
 
-def _show_failure(name: str, error: DatasetError, *, as_json: bool) -> None:
+def _show_failure(name: str, error: DatasetError, form: str) -> None:
     """Show the error of something that could not be checked. name: what the command line or the folder calls it."""
     from pipelines.build_report.outcomes import failure_to_json
+    from pipelines.checking.exchange import github_failure
 
     command.print_error(error)
-    if as_json:
+    if form == "json":
         command.print_json(failure_to_json(name, None, error) | {"path": name})
+    if form == "github":
+        command.print_page([github_failure(name, error)])
 
 
 def _check_organisation(options: argparse.Namespace) -> int:
@@ -165,12 +185,12 @@ def _check_organisation(options: argparse.Namespace) -> int:
             if dataset is None:
                 break
             datasets.append(dataset)
-            if options.json:
+            if options.format == "json":
                 command.print_json(organisation.to_json(dataset))
     except DatasetError as error:
         command.print_error(error)
         code = error.exit_code if isinstance(error, UsageError) else PublishError.exit_code
-    if not options.json and (datasets or not code):
+    if options.format != "json" and (datasets or not code):
         print(organisation.page(options.org, datasets, repositories.others, expected), flush=True)
     return code or int(not datasets or any(dataset.state != "sound" for dataset in datasets))
 
@@ -215,7 +235,16 @@ def parser() -> argparse.ArgumentParser:
         arguments, "--html", "page", metavar="FILE", help="write a report to read in a browser, one file"
     )
     command.add_findings_option(arguments)
-    arguments.add_argument("--json", action="store_true", help="one JSON object per dataset on stdout, for programs")
+    arguments.add_argument(
+        "--format",
+        choices=FORMATS,
+        default="text",
+        help="what is printed: text; json, an object per dataset; markdown, for a pull request; github, annotations of a run of"
+        " GitHub Actions; sarif, one log for code scanning",
+    )
+    arguments.add_argument(
+        "--json", action="store_const", const="json", dest="format", help="the same as --format json, for programs"
+    )
     arguments.add_argument(
         "--against",
         choices=["published"],
@@ -299,6 +328,8 @@ def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespa
         options.language,
         options.map,
     )
+    if (options.org or options.against) and options.format not in ("text", "json"):
+        arguments.error("--org and --against print text or JSON: leave out --format, or use --format json")
     if options.org and any(audit):
         arguments.error(
             "--org verifies datasets and audits none: use it with --output, --ledger, --no-download and --json"

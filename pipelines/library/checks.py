@@ -1,13 +1,14 @@
 """check(), diff() and catalogue() of `import embedding_datasets`."""
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 
 from builders import catalogue
 from builders.catalogue import Definition
-from builders.errors import UsageError
+from builders.errors import DatasetError, UsageError
 from builders.spec import version_key
 from builders.tasks import TYPES
 from cards.kinds import SAMPLE
@@ -28,6 +29,7 @@ def check(
     language: str | Sequence[str],
     subset: str | Sequence[str],
     scale: tuple[float, float] | None,
+    columns: Mapping[str, str],
     audit_language: str,
     output: Location | None,
 ) -> Check:
@@ -38,14 +40,37 @@ def check(
         raise UsageError(f"scale is {scale}", expected="two numbers, the lower one first")
     if audit_language not in ("sample", "all"):
         raise UsageError(f"audit_language is {audit_language!r}", expected="'sample' or 'all'")
-    options = ForeignOptions(task, _texts(language), _texts(subset), scale)
+    options = ForeignOptions(task, _texts(language), _texts(subset), scale, columns)
     sample = None if audit_language == "all" else SAMPLE
     if isinstance(data, Release):
         return _as_check(check_release(data.path, language_sample=sample))
-    if not isinstance(data, str | PathLike):
-        return _as_check(check_tables(as_tables(data), "frames", options, language_sample=sample))
-    [result] = check_target(_target(fspath(data), output), options, language_sample=sample, single=True)
+    try:
+        if not isinstance(data, str | PathLike):
+            return _as_check(check_tables(as_tables(data), "frames", options, language_sample=sample))
+        [result] = check_target(_target(fspath(data), output), options, language_sample=sample, single=True)
+    except DatasetError as error:
+        parts = {name: _as_python(getattr(error, name)) for name in ("where", "found", "expected", "todo")}
+        raise type(error)(_as_python(error.what) or "", **parts) from error
     return _as_check(result)
+
+
+OPTIONS = (
+    (re.compile(r"((?:--map \S+=[^\s;,]+ ?)+)"), lambda match: f"columns={_columns_of(match[1])!r}"),
+    (re.compile(r"(?:pass )?--(task|language|subset) (\w[\w-]*)"), lambda match: f'{match[1]}="{match[2]}"'),
+    (re.compile(r"--scale LOW HIGH"), lambda _: "scale=(low, high)"),
+    (re.compile(r"--map"), lambda _: "columns"),
+)
+
+
+def _as_python(text: str | None) -> str | None:
+    """A part of an error with the arguments of `check` in place of the options of the command."""
+    for pattern, argument in OPTIONS if text else ():
+        text = pattern.sub(argument, text or "")
+    return text and text.replace('" columns=', '", columns=')
+
+
+def _columns_of(options: str) -> dict[str, str]:
+    return dict(option.split("=", 1) for option in options.replace("--map", "").split())
 
 
 def diff(a: Release | Location, b: Release | Location, *, output: Location | None) -> Difference:
@@ -77,8 +102,9 @@ def _release_dir(release: Release | Location, output: Location | None) -> Path:
 def _as_check(result: CheckResult) -> Check:
     report = result.report
     name = " ".join(filter(None, (report["dataset"], report["subset"], report["version"])))
-    problems, notes = tuple(report["problems"]), tuple(report["notes"])
-    return Check(name, report["task"], Verdict(**report["verdict"]), result.findings, problems, notes, report)
+    problems, notes = tuple(report["problems"]), tuple(_as_python(note) or "" for note in report["notes"])
+    verdict = Verdict(**report["verdict"])
+    return Check(name, report["task"], verdict, result.findings, problems, notes, report, result.found)
 
 
 def _texts(value: str | Sequence[str]) -> tuple[str, ...]:

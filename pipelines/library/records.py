@@ -17,6 +17,7 @@ from builders.errors import UsageError
 from builders.spec import version_key
 from cards.front_matter import config_names, tables_by_config
 from cards.manifest import SEVERITIES
+from pipelines.audit.findings import list_rows
 from pipelines.release import folder
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from cards.manifest import Finding, Manifest, Table
     from cards.scores import Scores
+    from pipelines.audit.findings import FindingRows
     from pipelines.checking.verdict import Verdict
     from pipelines.release.comparison import Change
 
@@ -208,7 +210,8 @@ class Check:
 
     dataset: its name. task: its type. verdict: what the findings weigh, `state` and `summary`. findings: the problems of the
     rows. problems: of a release, how it differs from its manifest. notes: what was ignored, or interpreted
-    differently from the data. report: all of it as plain values, as `embedding-datasets check --json` prints it.
+    differently from the data. report: all of it as plain values, as `embedding-datasets check --json` prints it. found: the
+    findings with their rows; `rows` lists these.
     """
 
     dataset: str
@@ -218,6 +221,19 @@ class Check:
     problems: tuple[str, ...]
     notes: tuple[str, ...]
     report: Mapping[str, Any] = field(compare=False)
+    found: tuple[FindingRows, ...] = field(default=(), compare=False)
+
+    def rows(self, kind: str | None = None) -> pl.DataFrame:
+        """The rows of the findings, or of those of a kind, with their texts; a row with two findings is listed twice.
+
+        Columns: `kind`, `config` and `split` of the finding, then those of `pipelines.audit.findings.list_rows`.
+        """
+        listed = []
+        for found in self.found:
+            if kind in (None, found.finding.kind) and not (rows := list_rows(found)).is_empty():
+                head = {name: pl.lit(getattr(found.finding, name)) for name in ("kind", "config", "split")}
+                listed.append(rows.select(**head, **{name: pl.col(name) for name in rows.columns if name not in head}))
+        return pl.concat(listed, how="diagonal_relaxed") if listed else pl.DataFrame()
 
     def __repr__(self) -> str:
         lines = [f"<Check {self.dataset}, {self.task}: {self.verdict.summary}"]

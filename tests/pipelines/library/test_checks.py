@@ -20,8 +20,8 @@ ROWS = {"text": ["a good film", "a bad film", "a good film"], "label": [1, 0, 0]
 
 
 def check(data: object, **options: Any) -> Check:
-    defaults = {"task": None, "language": (), "subset": (), "scale": None, "audit_language": "sample", "output": None}
-    return checks.check(data, **(defaults | options))
+    defaults = {"task": None, "language": (), "subset": (), "scale": None, "columns": {}, "output": None}
+    return checks.check(data, **(defaults | {"audit_language": "sample"} | options))
 
 
 def kinds(result: Check) -> list[tuple[str, str, int]]:
@@ -212,3 +212,31 @@ def test_two_releases_are_compared_by_record_by_folder_and_by_name(
     assert checks.diff("terra@1.0.0", releases.load("terra"), output=None).same
     with pytest.raises(ReleaseError, match="has not been built"):
         checks.diff("terra", "cedr@1.0.0", output=None)
+
+
+ODD = pl.DataFrame({"utt": ["a good film", "a bad film &amp;", "a good film"], "klass": [1, 0, 0]})
+
+
+def test_columns_of_other_names_are_named_and_an_error_names_them_as_an_argument() -> None:
+    with pytest.raises(SourceError) as caught:
+        check(ODD)
+    assert caught.value.todo == (
+        """say which columns are which, for example task="Classification", columns={'text': 'utt', 'label': 'klass'}"""
+    )
+    with pytest.raises(UsageError) as caught:
+        check(ODD, columns={"text": "sentence"})
+    assert "--" not in str(caught.value)
+    result = check(ODD, columns={"text": "utt", "label": "klass"})
+    assert ("html_residue", "default/train.text", 1) in kinds(result)
+    assert not [note for note in result.notes if "--" in note]
+
+
+def test_the_rows_of_findings_are_a_frame_with_their_texts() -> None:
+    result = check(ODD, columns={"text": "utt", "label": "klass"})
+    [row] = result.rows("html_residue").to_dicts()
+    assert (row["config"], row["split"], row["column"], row["text"]) == ("default", "train", "text", "a bad film &amp;")
+    assert result.rows("conflicting_label").select("text", "label", "twin text", "twin label").rows() == [
+        ("a good film", 1, "a good film", 0)
+    ]
+    assert set(result.rows()["kind"]) == {"html_residue", "conflicting_label", "duplicate_text"}
+    assert result.rows("mojibake").is_empty()
