@@ -101,7 +101,7 @@ def main() -> int:
     if options.html and sections:
         html.write(options.html, sections)
     if options.format == "sarif":
-        from pipelines.checking.exchange import sarif
+        from pipelines.checking.text import sarif
 
         command.print_json(sarif([(result.report, result.findings) for result in kept], failures))
     return next(filter(None, codes), 0)
@@ -127,7 +127,7 @@ def _check(target: Target, options: argparse.Namespace, statement: Verified | No
 
 def _show(result: CheckResult, conditions: Sequence[Condition], form: str) -> int:
     """Print the result of a check, in one of FORMATS; returns its exit code."""
-    from pipelines.checking import exchange, text
+    from pipelines.checking import text
     from pipelines.checking.verdict import met_conditions
 
     report = result.report
@@ -135,9 +135,9 @@ def _show(result: CheckResult, conditions: Sequence[Condition], form: str) -> in
     if form == "json":
         command.print_json(report)
     elif form == "markdown":
-        command.print_page(exchange.markdown_page(report, result.findings))
+        command.print_page(text.markdown_page(report, result.findings))
     elif form == "github":
-        command.print_page(exchange.github_page(report, result.findings))
+        command.print_page(text.github_page(report, result.findings))
     elif form == "text":
         command.print_page(text.check_page(report, result.findings).splitlines())
         if result.findings and command.is_terminal():
@@ -148,7 +148,7 @@ def _show(result: CheckResult, conditions: Sequence[Condition], form: str) -> in
 def _show_failure(name: str, error: DatasetError, form: str) -> None:
     """Show the error of something that could not be checked. name: what the command line or the folder calls it."""
     from pipelines.build_report.outcomes import failure_to_json
-    from pipelines.checking.exchange import github_failure
+    from pipelines.checking.text import github_failure
 
     command.print_error(error)
     if form == "json":

@@ -24,10 +24,7 @@ def test_markdown_is_a_table_in_which_a_text_cannot_end_a_cell(tmp_path: Path) -
     page = run("check", str(write(tmp_path)), "--format", "markdown").stdout
     table = [line for line in page.splitlines() if line.startswith("|")]
     assert table[0] == "| severity | finding | count | share | where | for example |"
-    assert any(
-        line.startswith("| warning | HTML tags or character references | 2 | 66.67% | default/train.text |")
-        for line in table
-    )
+    assert "| warning | HTML tags or character references | 2 | 66.67% | default/train.text |" in " ".join(table)
     assert all(line.count(" | ") == 5 for line in table)
 
 
@@ -35,10 +32,8 @@ def test_annotations_are_one_line_each_and_escaped(tmp_path: Path) -> None:
     ended = run("check", str(write(tmp_path)), str(tmp_path / "none"), "--format", "github")
     lines = ended.stdout.splitlines()
     assert ended.returncode in (1, 2)
-    assert (
-        "::warning title=te%2Cst%3A1%3A html_residue::HTML tags or character references: 2 (66.67%25) in default/train.text"
-        in lines
-    )
+    message = "HTML tags or character references: 2 (66.67%25) in default/train.text"
+    assert f"::warning title=te%2Cst%3A1%3A html_residue::{message}" in lines
     assert lines[-1].startswith(f"::error title={tmp_path}/none::")
     assert all(line.startswith(("::warning ", "::notice ", "::error ")) for line in lines)
 
