@@ -146,7 +146,7 @@ MISTAKES = (
     Mistake(
         "A folder without a dataset is checked",
         "check notes",
-        "`check` reads Parquet, JSON lines, JSON, CSV and TSV, in the layout of a repository on the Hub. Name the folder of one "
+        "`check` reads Parquet, Arrow, JSON lines, JSON, CSV and TSV, in the layout of a repository on the Hub. Name the folder of one "
         "dataset, or a single file; `embedding-datasets check outputs/` checks all releases.",
         prepare=lambda: write("notes/todo.txt", "Check the dataset.\n"),
     ),
@@ -154,8 +154,8 @@ MISTAKES = (
         "The columns of a file have other names than those of the task",
         "check data.csv",
         "The task type is inferred from the columns. Say which column is which, ours first: "
-        "`embedding-datasets check data.csv --map text=sentence --map label=target`.",
-        prepare=lambda: write("data.csv", "sentence,target\nIt rains.,0\nThe sun is out.,1\n"),
+        "`embedding-datasets check data.csv --map text=answer_en --map label=grade`.",
+        prepare=lambda: write("data.csv", "answer_en,grade\nIt rains.,0\nThe sun is out.,1\n"),
     ),
     Mistake(
         "There is no token to publish with",
