@@ -146,8 +146,8 @@ MISTAKES = (
     Mistake(
         "A folder without a dataset is checked",
         "check notes",
-        "`check` reads Parquet, Arrow, JSON lines, JSON, CSV and TSV, in the layout of a repository on the Hub. Name the folder of one "
-        "dataset, or a single file; `embedding-datasets check outputs/` checks all releases.",
+        "`check` reads Parquet, Arrow, JSON lines, JSON, CSV and TSV, in the layout of a repository on the Hub. Name the "
+        "folder of one dataset, or a single file; `embedding-datasets check outputs/` checks all releases.",
         prepare=lambda: write("notes/todo.txt", "Check the dataset.\n"),
     ),
     Mistake(
