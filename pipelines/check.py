@@ -129,6 +129,7 @@ def _show(result: CheckResult, conditions: Sequence[Condition], form: str) -> in
     """Print the result of a check, in one of FORMATS; returns its exit code."""
     from pipelines.checking import text
     from pipelines.checking.verdict import met_conditions
+    from pipelines.release.examples import quote_findings
 
     report = result.report
     report["failed_on"] = met_conditions(conditions, report["verdict"]["state"], result.findings)
@@ -139,7 +140,8 @@ def _show(result: CheckResult, conditions: Sequence[Condition], form: str) -> in
     elif form == "github":
         command.print_page(text.github_page(report, result.findings))
     elif form == "text":
-        command.print_page(text.check_page(report, result.findings).splitlines())
+        quotes = quote_findings(result.task, result.frames, result.found) if result.frames else ()
+        command.print_page(text.check_page(report, result.findings, quotes).splitlines())
         if result.findings and command.is_terminal():
             command.print_page([f"next: embedding-datasets check {shlex.quote(report['path'])} --html report.html"])
     return 1 if report["problems"] else 4 if report["defects"] else int(bool(report["failed_on"]))

@@ -4,11 +4,13 @@ These are Markdown for a pull request, annotations of GitHub Actions, and SARIF 
 command there: they are escaped as each form asks for it.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from builders.errors import DatasetError
 from cards import markdown
+from cards.evidence import Quote
 from cards.figures import figure_name
 from cards.kinds import KINDS, find_kind
 from cards.manifest import SEVERITIES, Finding, Severity
@@ -66,8 +68,8 @@ def difference_page(difference: Mapping[str, Any]) -> list[str]:
     return [*lines, "", f"({equal})"]
 
 
-def check_page(report: Mapping[str, Any], findings: Sequence[Finding]) -> str:
-    """The report that `pipelines.check --json` prints, and its findings, as text."""
+def check_page(report: Mapping[str, Any], findings: Sequence[Finding], quotes: Sequence[Quote | None] = ()) -> str:
+    """The report that `pipelines.check --json` prints, and its findings, as text. quotes: a text of each finding."""
     marks = [mark for mark in ("sample", "partial") if report[mark]]
     name = " ".join(filter(None, (report["dataset"], report["subset"], report["version"])))
     marked = f"{name} ({', '.join(marks)})" if marks else name
@@ -84,7 +86,7 @@ def check_page(report: Mapping[str, Any], findings: Sequence[Finding]) -> str:
     if report["failed_on"]:
         lines += fact("fails", f"--fail-on {','.join(report['failed_on'])}")
     if findings:
-        lines += ["", *findings_table(findings)]
+        lines += ["", *findings_table(findings, quotes)]
     return "\n".join(lines)
 
 
@@ -93,11 +95,14 @@ def by_severity(findings: Sequence[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
 
 
-def findings_table(findings: Sequence[Finding], *, brief: bool = False) -> list[str]:
-    """A line for each finding; below it its plain name, what distinguishes it from others, its examples, and why it is kept.
+def findings_table(
+    findings: Sequence[Finding], quotes: Sequence[Quote | None] = (), *, brief: bool = False
+) -> list[str]:
+    """A line for each finding; below it its plain name, what distinguishes it from others, examples, and why it is kept.
 
-    brief: without the examples and the reason.
+    quotes: a text of each finding and of its twin, where it has any. brief: without the examples and the reason.
     """
+    texts = {id(finding): quote for finding, quote in zip(findings, quotes, strict=False)}
     findings = by_severity(findings)
     rows = [["severity", "finding", "count", "share", "where"]]
     for finding in findings:
@@ -110,14 +115,38 @@ def findings_table(findings: Sequence[Finding], *, brief: bool = False) -> list[
     page = heading
     indent = " " * (widths[0] + 4)
     for head, finding in zip(heads, findings, strict=True):
-        examples = "; ".join(markdown.shorten(markdown.visible(name), 60) for name in finding.examples)
+        quote = texts.get(id(finding))
+        names = [name for name in finding.examples if quote is None or not HASHED.fullmatch(name)]
+        examples = "; ".join(markdown.shorten(markdown.visible(name), 60) for name in names)
         reason = f"kept: {finding.why}" if finding.why else ""
         page += head
         looked_at = "" if finding.texts_checked is None else f"{finding.texts_checked:,} texts looked at"
         detail = "; ".join(filter(None, (finding_name(finding.kind, finding.detail), finding.detail, looked_at)))
-        for text in filter(None, (detail,) if brief else (detail, examples, reason)):
+        page += wrap(detail, indent)
+        page += [f"{indent}“{text}”" for text in _cut_both(quote, WIDTH - len(indent) - 2)]
+        for text in () if brief else filter(None, (examples, reason)):
             page += wrap(text, indent)
     return page
+
+
+HASHED = re.compile(r"[0-9a-f]{16}(?:-\d+)?")  # the name of a row without an id, which tells a reader nothing
+BEFORE = 20  # characters that two texts have in common before the first that differs
+
+
+def _cut_both(quote: Quote | None, width: int) -> list[str]:
+    """A text and its twin, each in one line, with escapes for what nobody would see, cut to a width; equal ones once.
+
+    Two long texts that begin alike are shown from a little before the first difference.
+    """
+    if quote is None:
+        return []
+    texts = [markdown.visible(text.replace("\n", "⏎")) for text in (quote.text, quote.twin) if text is not None]
+    shared = next(
+        (place for place, (one, *others) in enumerate(zip(*texts, strict=False)) if {one} < {one, *others}), 0
+    )
+    if shared > width // 2:
+        texts = [f"…{text[shared - BEFORE :]}" for text in texts]
+    return [text if len(text) <= width else f"{text[: width - 1]}…" for text in dict.fromkeys(texts)]
 
 
 def _grouped(figures: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

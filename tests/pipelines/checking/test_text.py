@@ -5,6 +5,7 @@ people.
 from dataclasses import replace
 from typing import Any
 
+from cards.evidence import Quote
 from cards.manifest import Finding
 from pipelines.audit.duplicates import FOLDED_DETAIL
 from pipelines.checking.text import check_page, difference_page, finding_name
@@ -164,3 +165,18 @@ def test_a_name_says_whether_texts_are_equal_or_only_equal_after_folding() -> No
     assert finding_name("split_leak", f"in train, {FOLDED_DETAIL}") == "text also in an earlier split, folded"
     assert finding_name("conflicting_label", "in train") == "the same text with different labels"
     assert finding_name("html_residue", "") == "HTML tags or character references"
+
+
+def test_a_finding_is_shown_by_its_texts_from_where_they_differ_and_never_by_a_hash_alone() -> None:
+    long = "The board of the harbour met again on Monday to discuss the new tariffs for ships, and "
+    found = replace(FINDING, examples=("0123456789abcdef", "q-7"))
+    quotes = [Quote(f"{long}agreed.", f"{long}left.")]
+    assert check_page(report(), [found], quotes).splitlines()[-4:] == [
+        "            text also in an earlier split, exact",
+        "            “…iffs for ships, and agreed.”",
+        "            “…iffs for ships, and left.”",
+        "            q-7",
+    ]
+    same = check_page(report(), [found], [Quote("A line\nand\x1b[31m more", "A line\nand\x1b[31m more")])
+    assert [line.strip() for line in same.splitlines() if "“" in line] == ["“A line⏎and\\x1b[31m more”"]
+    assert "0123456789abcdef" in check_page(report(), [found], [None])
