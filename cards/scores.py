@@ -49,6 +49,10 @@ BASELINES: Mapping[str, str] = MappingProxyType(
 )
 
 
+def _score_text(score: float, low: float | None, high: float | None) -> str:
+    return f"{score:.1f}" + ("" if low is None else f" ({low:.1f} to {high:.1f})")
+
+
 @dataclass(frozen=True)
 class Baseline:
     """What a rule or a simple model scores.
@@ -74,7 +78,7 @@ class Baseline:
     @property
     def score_text(self) -> str:
         """The score as it is shown: `43.0`, or `43.0 (41.2 to 44.8)` where its interval is known."""
-        return f"{self.score:.1f}" + ("" if self.low is None else f" ({self.low:.1f} to {self.high:.1f})")
+        return _score_text(self.score, self.low, self.high)
 
 
 @dataclass(frozen=True)
@@ -95,7 +99,7 @@ class ModelScore:
     task: the mteb task. metric, score: the main score, times 100, to two decimals. prompts: what is put before the texts, by what
     they are (`query`, `document`). packages: versions of the packages that computed it. published: the score of the same model
     in a paper, in the metric that is named there, and `same_metric` ours in that metric. detail: in what the evaluation differs
-    from mteb's own run of the task, if in anything.
+    from mteb's own run of the task, if in anything. low, high: the 95 % interval, as of Baseline; None for clustering.
     """
 
     model: str
@@ -109,6 +113,13 @@ class ModelScore:
     published: Published | None = None
     same_metric: Score | None = None
     detail: str = ""
+    low: Score | None = None
+    high: Score | None = None
+
+    @property
+    def score_text(self) -> str:
+        """As of Baseline."""
+        return _score_text(self.score, self.low, self.high)
 
 
 @dataclass(frozen=True)
@@ -259,7 +270,7 @@ def score_section(scores: Scores) -> str:
     return "".join(lines)
 
 
-def headroom(scores: Scores) -> float | None:
+def model_lead(scores: Scores) -> float | None:
     """How far the best model is above the best baseline that sees no more labels, in points; None without both."""
     model, baseline = scores.best_model, scores.best_baseline
     return None if model is None or baseline is None else round(model.score - baseline.score, 2)
@@ -294,7 +305,7 @@ def _evidence(shortcut: Shortcut) -> str:
 
 def _introduction(scores: Scores) -> str:
     text = f"Main score: {metric_name(scores.metric)} on `{scores.split}`, times 100."
-    points = headroom(scores)
+    points = model_lead(scores)
     if points is not None and scores.best_model and scores.best_baseline:
         name = BASELINES.get(scores.best_baseline.name, scores.best_baseline.name)
         what = "above" if points >= 0 else "below"
@@ -320,7 +331,7 @@ def _row(name: str, labels: str, score: str, share: float) -> str:
 def _model_row(model: ModelScore, metric: str) -> str:
     name = f"**{markdown.plain(model.model)}** ({markdown.plain(model.weights)})"
     name += "" if model.metric == metric else f", {metric_name(model.metric)}"
-    return _row(name, "as the task gives", f"**{model.score:.1f}**", model.score / 100)
+    return _row(name, "as the task gives", f"**{model.score_text}**", model.score / 100)
 
 
 def _baseline_row(baseline: Baseline) -> str:

@@ -63,7 +63,7 @@ def main() -> int:
         if options.json:
             command.print_json(scores_to_json(scored))
         else:
-            command.print_page(score_page(scored.scores, scored.state, release_dir, width=command.width()))
+            command.print_page(score_page(scored, release_dir, width=command.width()))
     return code
 
 

@@ -29,7 +29,7 @@ function update() {
 function sortRows(key, descending) {
   order = { key, descending };
   const value = (row) => row.dataset[key];
-  const compare = ["rows", "headroom"].includes(key) ? (a, b) => Number(value(a)) - Number(value(b)) : (a, b) => value(a).localeCompare(value(b), "en");
+  const compare = ["rows", "lead"].includes(key) ? (a, b) => Number(value(a)) - Number(value(b)) : (a, b) => value(a).localeCompare(value(b), "en");
   const sorted = key ? [...rows].sort((a, b) => (descending ? -1 : 1) * compare(a, b)) : rows;
   body.append(...sorted);
   for (const header of headers) {

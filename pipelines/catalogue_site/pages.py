@@ -26,7 +26,7 @@ from cards.front_matter import SIZES, language, size_category
 from cards.kinds import kind_name
 from cards.manifest import SEVERITIES
 from cards.render import CARDS
-from cards.scores import headroom, summarize_scores
+from cards.scores import model_lead, summarize_scores
 from pipelines.catalogue_pages import paper_tables
 from pipelines.catalogue_site.card_html import render_card
 from pipelines.catalogue_site.lists import TableChange, as_json
@@ -397,7 +397,7 @@ def _dataset_row(definition: Definition, releases: Sequence[ReleaseData]) -> dic
         "problems": newest.verdict["state"] if newest else NOT_BUILT,
         "verdict": newest.verdict["summary"] if newest else NOT_BUILT,
         "scores": "" if scores is None else summarize_scores(scores),
-        "headroom": None if scores is None else headroom(scores),
+        "lead": None if scores is None else model_lead(scores),
         "color": COLORS[newest.verdict["state"]] if newest else "soft",  # type: ignore[index]
         "standings": standings,
     }

@@ -133,7 +133,7 @@ def _read(
     classes = np.array([number[labelled] for labelled in labels], dtype=np.int64)
     if not learned:
         sides = split_sides(texts)
-        components = _components(texts, sides)
+        components = connect_texts(texts, sides)
         return LabelledTexts(texts, labels, classes, sets, classes, 0, plan_folds(components, texts), sides, components)
     begin = len(texts) - tables[-1].height
     training, detail = select_training(texts[:begin])
@@ -141,12 +141,13 @@ def _read(
     texts, labels = [texts[row] for row in rows], [labels[row] for row in rows]
     plan = Plan((Part(np.arange(len(training)), np.arange(len(training), len(rows))),), detail)
     sides = split_sides(texts)
-    components = _components(texts, sides)
+    components = connect_texts(texts, sides)
     return LabelledTexts(texts, labels, classes[rows], sets, classes[:begin], len(training), plan, sides, components)
 
 
-def _components(texts: Sequence[str], sides: Sides | None) -> list[str]:
-    """The key of the rows that each is connected with: by a side, or by its first words."""
+def connect_texts(texts: Sequence[str], sides: Sides | None = None) -> list[str]:
+    """The key of the rows that each is connected with: by a side, or by its first words. sides: of the texts, where known."""
+    sides = sides or split_sides(texts)
     return connect(fold(sides.first), fold(sides.second)) if sides else connect(_openings(texts))
 
 

@@ -10,17 +10,19 @@ is the second lowest of them. Here the texts are those that mteb 1 draws.
 """
 
 import importlib
+import json
 import logging
 import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from builders import papers
+from builders import catalogue, papers
 from builders.benchmarks import BuiltInTask, built_in_tasks
 from builders.catalogue import Definition
 from builders.errors import DatasetError, ReleaseError, UsageError
@@ -28,12 +30,14 @@ from builders.spec import Dataset
 from builders.tasks import MultilabelClassification, Reranking, Retrieval
 from cards.manifest import Manifest
 from cards.mteb_task import MtebTask, mteb_task
-from cards.scores import ModelScore, Published
+from cards.scores import ModelScore, Published, Scores
 from pipelines.models.encoders import load_model
 from pipelines.models.loading import package_versions, published_name, require_packages
 from pipelines.models.vectors import FOLDER
 from pipelines.process.stages import stage
 from pipelines.process.terminal import verbosity
+from pipelines.release import folder
+from pipelines.scores.model_intervals import model_interval
 
 DRAWN_AS_PUBLISHED = "training texts drawn as by mteb 1, which the published scores are from"
 
@@ -133,6 +137,30 @@ def published_score(dataset: Dataset, model: str) -> Published | None:
     return Published(model=published_name(model), metric=metric, score=score, source=SOURCE)
 
 
+@dataclass(frozen=True)
+class Headroom:
+    """The best of the models of Table 8 on a dataset, "" where it has none, and how many points it is above the best baseline.
+
+    points: None where our rows are not the published ones.
+    """
+
+    model: str = ""
+    score: float = 0.0
+    points: float | None = None
+
+
+def published_headroom(scores: Scores, *, complete: bool) -> Headroom:
+    """The headroom of a release. Its rows are the published ones where 1.0.0 takes them over unchanged, all of them."""
+    published = papers.scores().get(scores.dataset)
+    if not published:
+        return Headroom()
+    model, score = max(published.items(), key=lambda item: item[1])
+    own_rows = catalogue.load(catalogue.entries()[scores.dataset]).dataset.own_rows
+    best = scores.best_baseline
+    comparable = complete and scores.version.startswith("1.") and not own_rows
+    return Headroom(model, score, round(score - best.score, 2) if best and comparable else None)
+
+
 LIBRARIES = ("mteb", "datasets", "transformers", "sentence_transformers", "huggingface_hub")
 
 
@@ -161,9 +189,16 @@ def evaluate_model(
             todo = "choose an encoder, or score a dataset for retrieval or reranking with it"
             raise UsageError(f"{model} ranks documents: it cannot be scored on {dataset.task.type.name}", todo=todo)
         try:
-            [result] = mteb.evaluate(
-                loaded.encoder, task, cache=None, co2_tracker=False, show_progress_bar=False
-            ).task_results
+            with tempfile.TemporaryDirectory() as predictions:
+                [result] = mteb.evaluate(
+                    loaded.encoder,
+                    task,
+                    cache=None,
+                    co2_tracker=False,
+                    show_progress_bar=False,
+                    prediction_folder=predictions,
+                ).task_results
+                predicted = _read_predictions(Path(predictions), values.split)
         except (DatasetError, OSError, MemoryError):
             raise
         except Exception as error:  # what mteb cannot evaluate, it says with errors of any library
@@ -174,6 +209,8 @@ def evaluate_model(
                 todo="see --verbose; a sample may be too small for the task",
             ) from error
     [scores] = result.scores[values.split]
+    frames = folder.scan_tables(release_dir, manifest.tables)
+    low_high = model_interval(dataset.task, frames, values.split, predicted, float(scores["main_score"]))
     published = published_score(dataset, model) if manifest.complete else None
     return ModelScore(
         model=model,
@@ -182,12 +219,21 @@ def evaluate_model(
         task=result.task_name,
         metric=task.metadata.main_score,
         score=_percent(scores["main_score"]),
+        low=low_high and _percent(low_high[0]),
+        high=low_high and _percent(low_high[1]),
         prompts=loaded.prompts,
         packages=package_versions(model),
         published=published,
         same_metric=_percent(scores[published.metric]) if published else None,
         detail=deviation(dataset),
     )
+
+
+def _read_predictions(predictions: Path, split: str) -> Any:
+    """What mteb saved of the one split of the one subset that was evaluated."""
+    [path] = predictions.glob("*.json")
+    [subset] = [own for name, own in json.loads(path.read_bytes()).items() if name != "mteb_model_meta"]
+    return subset[split]
 
 
 def _percent(score: float) -> float:

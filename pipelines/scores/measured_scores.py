@@ -14,11 +14,11 @@ from pathlib import Path
 
 import msgspec
 
-from builders import catalogue, papers
 from builders.spec import version_key
 from cards.scores import BASELINES, Scores, metric_name
 from pipelines.process.files import write_atomically
 from pipelines.release import folder
+from pipelines.scores.evaluation import published_headroom
 
 MEASURED = Path(__file__).with_name("measured_scores.json")
 NONE = "–"
@@ -103,7 +103,7 @@ def _overview(measured: Sequence[Measured], models: Sequence[str]) -> list[str]:
             NONE if release.scores.chance is None else f"{release.scores.chance:.1f}",
             _best_baseline(release.scores),
             *_model_scores(release.scores, models),
-            *_headroom(release.scores),
+            *_headroom(release.scores, complete=not release.partial),
             "not looked for" if release.scores.unasked else str(len(release.scores.shortcuts)),
         ]
         for release in measured
@@ -111,17 +111,15 @@ def _overview(measured: Sequence[Measured], models: Sequence[str]) -> list[str]:
     return ["## All versions", "", *_table(columns, rows)]
 
 
-def _headroom(scores: Scores) -> tuple[str, str]:
+def _headroom(scores: Scores, *, complete: bool) -> tuple[str, str]:
     """The best published model, and how far it is above the best baseline of the same rows."""
-    dataset = catalogue.load(catalogue.entries()[scores.dataset]).dataset
-    published = papers.scores().get(scores.dataset)
-    if published is None:
+    headroom = published_headroom(scores, complete=complete)
+    if not headroom.model:
         return NONE, NONE
-    model, score = max(published.items(), key=lambda item: item[1])
-    same_rows = scores.version.startswith("1.") and not dataset.own_rows
-    best = scores.best_baseline
-    points = f"{score - best.score:+.1f}" if same_rows and best is not None else NOT_COMPARABLE
-    return f"{score:.1f} {model}", points
+    return (
+        f"{headroom.score:.1f} {headroom.model}",
+        NOT_COMPARABLE if headroom.points is None else f"{headroom.points:+.1f}",
+    )
 
 
 def _best_baseline(scores: Scores) -> str:
@@ -129,7 +127,7 @@ def _best_baseline(scores: Scores) -> str:
 
 
 def _model_scores(scores: Scores, models: Sequence[str]) -> list[str]:
-    by_name = {model.model: f"{model.score:.1f}" for model in scores.models}
+    by_name = {model.model: model.score_text for model in scores.models}
     return [by_name.get(model, NONE) for model in models]
 
 

@@ -151,13 +151,18 @@ def _multiply(queries: Any, weights: Any) -> Iterator[tuple[int, Integers, NDArr
             yield start + row, products.indices[own], products.data[own]
 
 
-def _make_baseline(name: str, values: Sequence[float], queries: JudgedQueries, **fields: Any) -> Baseline:
-    """The record of a baseline. values: the score of each query. Queries are connected by their text and relevant documents."""
+def connect_queries(queries: JudgedQueries) -> list[str]:
+    """The component of each query: queries are connected by their text and their relevant documents."""
     texts = [text for text, own in zip(fold(queries.texts), queries.relevant, strict=True) for _ in own]
     documents = [f"document {document}" for own in queries.relevant for document in own]
     first = np.cumsum([0, *map(len, queries.relevant)])[:-1].tolist()
     components = connect(texts, documents)
-    interval = interval_of_mean([components[number] for number in first], np.array(values))
+    return [components[number] for number in first]
+
+
+def _make_baseline(name: str, values: Sequence[float], queries: JudgedQueries, **fields: Any) -> Baseline:
+    """The record of a baseline. values: the score of each query."""
+    interval = interval_of_mean(connect_queries(queries), np.array(values))
     return make_baseline(name, sum(values) / len(values), interval=interval, **fields)
 
 

@@ -24,8 +24,8 @@ from cards.scores import (
     Scores,
     Shortcut,
     encode_scores,
-    headroom,
     metric_name,
+    model_lead,
     with_scores,
 )
 from pipelines.process.files import link_or_copy
@@ -36,7 +36,7 @@ from pipelines.raw.settings import RawSettings
 from pipelines.release import folder
 from pipelines.release.staging import dataset_lock, recover_release, staged_release
 from pipelines.scores.baselines import compute_baselines
-from pipelines.scores.evaluation import evaluate_model
+from pipelines.scores.evaluation import evaluate_model, published_headroom
 
 logger = logging.getLogger(__name__)
 
@@ -103,10 +103,11 @@ class ScoreOptions:
 
 @dataclass(frozen=True)
 class Scored:
-    """The scores of a release, and whether anything was computed."""
+    """The scores of a release, whether anything was computed, and whether the release has all rows of its version."""
 
     scores: Scores
     state: Literal["scored", "up to date"]
+    complete: bool
 
 
 def score_release(definition: Definition, release_dir: Path, options: ScoreOptions) -> Scored:
@@ -142,14 +143,15 @@ def score_release(definition: Definition, release_dir: Path, options: ScoreOptio
             others = [other for other in scores.models if other.model != model]
             scores = replace(scores, models=tuple(sorted([*others, score], key=lambda other: other.model)))
             record_scores(release_dir, scores)
-    return Scored(scores, "up to date" if scores is present else "scored")
+    return Scored(scores, "up to date" if scores is present else "scored", manifest.complete)
 
 
 def scores_to_json(scored: Scored) -> dict[str, Any]:
     """All scores as plain values, as --json prints them: the keys of scores.json, and what follows from them."""
     scores = scored.scores
     best = scores.best_baseline
-    summary = {"state": scored.state, "best_baseline": best and best.name, "headroom": headroom(scores)}
+    summary = {"state": scored.state, "best_baseline": best and best.name, "lead": model_lead(scores)}
+    summary["headroom"] = published_headroom(scores, complete=scored.complete).points
     return summary | asdict(scores)
 
 
@@ -213,8 +215,9 @@ def _read_training(definition: Definition, manifest: Manifest, raw: RawSettings,
     return tables.frames["default"][split].lazy().collect().lazy()
 
 
-def score_page(scores: Scores, state: str, release_dir: Path, *, width: int | None) -> list[str]:
-    """All scores of a release, the best first, then what they mean. state: `scored` or `up to date`."""
+def score_page(scored: Scored, release_dir: Path, *, width: int | None) -> list[str]:
+    """All scores of a release, the best first, then what they mean."""
+    scores, state = scored.scores, scored.state
     rows = [
         (model.score, [model.model, model.weights, "as the task gives", _model_score(model, scores.metric)])
         for model in scores.models
@@ -239,15 +242,18 @@ def score_page(scores: Scores, state: str, release_dir: Path, *, width: int | No
                 f"{model.model}: {ours:.1f} {metric_name(published.metric)}; published for {published.model}:"
                 f" {published.score:.2f} ({published.source})"
             )
-    if (points := headroom(scores)) is not None and scores.best_baseline is not None:
-        best = scores.best_baseline.name
-        remarks.append(f"headroom: {points:+.1f} points between the best model and the best baseline ({best})")
+    if (best := scores.best_baseline) is not None:
+        if (points := model_lead(scores)) is not None:
+            remarks.append(f"the best model here is {points:+.1f} points from the best baseline ({best.name})")
+        if (headroom := published_headroom(scores, complete=scored.complete)).model:
+            how = "not comparable: other rows" if headroom.points is None else f"{headroom.points:+.1f} points"
+            remarks.append(f"headroom: {how} ({headroom.model} in Table 8: {headroom.score:.1f})")
     remarks.append(f"written into {release_dir}" if state == "scored" else f"in {release_dir}")
     return [*lines, "", *(line for remark in remarks for line in wrap(remark, width=width or WIDTH))]
 
 
 def _model_score(model: ModelScore, metric: str) -> str:
-    return f"{model.score:.1f}" + ("" if model.metric == metric else f" {metric_name(model.metric)}")
+    return model.score_text + ("" if model.metric == metric else f" {metric_name(model.metric)}")
 
 
 def _shortcut(shortcut: Shortcut) -> str:

