@@ -79,10 +79,10 @@ def _compared(table: pl.LazyFrame, similarities: Mapping[str, list[float]]) -> t
     return components, lambda chosen: max(average_precision(labels[chosen], order[chosen]) for order in orders)
 
 
-def _translated(table: pl.LazyFrame, neighbours: Mapping[str, list[list[dict[str, Any]]]]) -> tuple[list[str], Judge]:
+def _translated(table: pl.LazyFrame, neighbours: Mapping[str, list[dict[str, Any]]]) -> tuple[list[str], Judge]:
     rows = table.select("sentence1", "sentence2").collect(engine="streaming")
     [found] = neighbours.values()
-    nearest = np.array([int(own[0]["corpus_id"]) for own in found], dtype=np.int64)
+    nearest = np.array([int(own["corpus_id"]) for own in found], dtype=np.int64)
     return connect(rows["sentence1"].to_list(), rows["sentence2"].to_list()), _mean(bitext_f1(nearest))
 
 
