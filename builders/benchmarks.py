@@ -22,7 +22,9 @@ class Benchmark:
     """A benchmark as its paper describes it.
 
     name: the group name on the command line and the tag on the Hub. paper: its address. citations: keys in cards/citations.bib.
-    needs_prompts: whether a dataset must declare prompts, because the paper has one for each.
+    needs_prompts: whether a dataset must declare prompts, because the paper has one for each. sizes: whether rows are published
+    that ours can be compared with. prompts: whose the prompts are. choices: what the paper leaves open for all datasets;
+    corrected_choices: the same for versions that drop rows of the evaluated split. Both are lists in Markdown, with quotations.
     """
 
     name: str
@@ -30,6 +32,10 @@ class Benchmark:
     paper: str
     citations: tuple[str, ...]
     needs_prompts: bool = False
+    sizes: bool = True
+    prompts: str = "The prompts are the paper's"
+    choices: str = ""
+    corrected_choices: str = ""
 
 
 BENCHMARKS: Mapping[str, Benchmark] = MappingProxyType(
@@ -43,8 +49,23 @@ BENCHMARKS: Mapping[str, Benchmark] = MappingProxyType(
                 ("snegirev2025rumteb", MTEB),
                 needs_prompts=True,  # Table 7
             ),
-            Benchmark("ateb", "ATEB", "https://arxiv.org/abs/2502.16766", ("han2025ateb", MTEB)),
-            Benchmark("rarb", "RAR-b", "https://arxiv.org/abs/2404.06347", ("xiao2024rarb", MTEB)),
+            Benchmark(
+                "ateb",
+                "ATEB",
+                "https://arxiv.org/abs/2502.16766",
+                ("han2025ateb", MTEB),
+                sizes=False,
+                prompts="The prompts are RAR-b's, because the ATEB paper has none",
+                choices="- The metric, and what else mteb decides (such as a classifier), are mteb's; the paper names none.",
+                corrected_choices="- A departure: this version drops or merges test rows (see Decisions): {{ paper.complete }}.",
+            ),
+            Benchmark(
+                "rarb",
+                "RAR-b",
+                "https://arxiv.org/abs/2404.06347",
+                ("xiao2024rarb", MTEB),
+                prompts="The prompts are RAR-b's",
+            ),
         )
     }
 )

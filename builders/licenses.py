@@ -98,11 +98,11 @@ def describe_license(license_id: str) -> str:
     if license_id == "unknown":
         return "none is stated, ask the authors before you share this dataset"
     if license_id == "other":
-        return "terms of their own"
+        return "terms of its own, see the licence section before you share it"
     if not permits_derivatives(license_id):
         return NO_DERIVATIVES
     if parts[0] == "cc0":
-        return "sharing permitted, also for profit"
+        return "you may share it, also commercially"
     conditions = "with credit" if parts[0] == "cc" else "with the notices of the licence"
-    conditions += ", under the same licence" if "sa" in parts else ""
-    return f"sharing permitted {conditions}, {'not for profit' if 'nc' in parts else 'also for profit'}"
+    conditions += " and under the same licence" if "sa" in parts else ""
+    return f"you may share it {conditions}, {'non-commercially only' if 'nc' in parts else 'also commercially'}"

@@ -61,7 +61,7 @@ WORDS = {
     "min_relevant_docs_per_query": "fewest relevant documents of a query",
     "average_relevant_docs_per_query": "relevant documents of a query, on average",
     "max_relevant_docs_per_query": "most relevant documents of a query",
-    "unique_relevant_docs": "distinct relevant documents",
+    "unique_relevant_docs": "distinct judged documents",
     "num_missing_query_ids": "judged queries that do not exist",
     "num_missing_corpus_ids": "judged documents that do not exist",
     "num_top_ranked": "candidates of all queries",
@@ -127,7 +127,7 @@ def text_lengths(statistics: Mapping[str, Any]) -> list[tuple[str, str, str]]:
                 quantiles = figures["text_length_quantiles"]
                 words = (
                     f"shortest {figures['min_text_length']:,}, median {quantiles['p50']:,}, "
-                    f"95 % up to {quantiles['p95']:,}, longest {figures['max_text_length']:,}"
+                    f"95 % have at most {quantiles['p95']:,}, longest {figures['max_text_length']:,}"
                 )
                 lines.append((WORDS[key], split, words))
     return lines

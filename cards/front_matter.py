@@ -43,8 +43,8 @@ LANGUAGES = {
 MIN_LETTERS = 30  # of a text whose language is detected: with fewer, detectors guess
 # The keys of the statistics of languages as they are shown: they are of some texts only.
 LANGUAGE_FIGURES = {
-    "texts": f"texts with {MIN_LETTERS} letters or more",
-    "shares": f"shares of the texts with {MIN_LETTERS} letters or more",
+    "texts": f"texts looked at, of {MIN_LETTERS} letters or more",
+    "shares": "shares of these",
 }
 
 # Of several configs, the one that the Hub's viewer shows first and that loads if none is named. Queries say what is asked, and

@@ -8,8 +8,8 @@ The same rows give the same card: it does not depend on the time, the machine or
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -125,7 +125,17 @@ def read_filled_prose(dataset: Dataset, manifest: Manifest) -> Prose:
     rows = {(table.config, table.split): table.rows for table in manifest.tables}
     numbers = release_numbers(dataset.task, rows, manifest.recipe.options, manifest.observed)
     where = f"prose of {dataset.name}"
+    prose = replace(prose, choices="\n".join(filter(None, (prose.choices, *_general_choices(dataset, manifest)))))
     return Prose(**{name: fill_placeholders(text, numbers, where) for name, text in vars(prose).items()})
+
+
+def _general_choices(dataset: Dataset, manifest: Manifest) -> Iterator[str]:
+    """What a paper leaves open for all datasets of its benchmark."""
+    if dataset.benchmark:
+        yield dataset.benchmark.choices
+        split = tasks.evaluated_split(dataset.task)
+        if not manifest.version.startswith("1.") and any(drop.split == split for drop in manifest.dropped):
+            yield dataset.benchmark.corrected_choices
 
 
 @cache
@@ -197,13 +207,15 @@ NOT_THE_LEADERBOARD = "**not the leaderboard's rows**, so scores on them do not 
 
 
 def _same_as_published(dataset: Dataset, manifest: Manifest, evidence: Evidence) -> str:
-    """Whether a release has the rows that are published, as far as figures say; empty for a sample or a part."""
+    """Whether a release has the published rows, as far as figures say; of a sample or a part, only what needs no rows."""
     figures = _agreeing_figures(dataset, manifest, evidence)
-    if not manifest.complete or not dataset.own_rows:
+    if not dataset.own_rows:
         return figures
     if not manifest.version.startswith("1."):
         return f"{NOT_THE_LEADERBOARD}: this version is corrected, and already in 1.0.0 {dataset.own_rows}"
-    return f"{NOT_THE_LEADERBOARD}: {dataset.own_rows}. {figures[0].upper()}{figures[1:]}"
+    return ". ".join(
+        [f"{NOT_THE_LEADERBOARD}: {dataset.own_rows}", *([f"{figures[0].upper()}{figures[1:]}"] if figures else [])]
+    )
 
 
 def _agreeing_figures(dataset: Dataset, manifest: Manifest, evidence: Evidence) -> str:
@@ -213,21 +225,37 @@ def _agreeing_figures(dataset: Dataset, manifest: Manifest, evidence: Evidence) 
         words = f"{'all' if agreeing == figures else f'{agreeing} of'} {figures} published figures agree"
         if figures == 1:
             words = f"the only published figure {'agrees' if agreeing else 'differs'}"
-        return f"{words}: {markdown.plain(agreement.source)}"
+        elif figures == agreeing == 2:
+            words = "both published figures agree"
+        return f"{_unpublished(dataset)}{words}: {markdown.plain(agreement.source)}"
     if not manifest.complete:
         return ""
     if manifest.version.startswith("1."):
-        return "no figures are published to compare with"
-    benchmark = dataset.benchmark.title if dataset.benchmark else "the paper"
-    others = f"the leaderboard of {benchmark}" if built_in_tasks(dataset.name) else f"the results of {benchmark}"
-    return f"**no**, this version is corrected: to compare with {others}, use version {min(dataset.versions, key=version_key)}"
+        return f"{_unpublished(dataset)}no figures are published to compare with"
+    first = min(dataset.versions, key=version_key)
+    if dataset.benchmark and built_in_tasks(dataset.name):
+        leaderboard = f"the leaderboard of {dataset.benchmark.title}"
+        return f"**no**, this version is corrected: to compare with {leaderboard}, use version {first}"
+    return f"**no**, this version is corrected; {first} follows the paper"
+
+
+def _unpublished(dataset: Dataset) -> str:
+    """That a paper publishes no sizes, where it does not: figures are then those of a source."""
+    return (
+        ""
+        if dataset.benchmark is None or dataset.benchmark.sizes
+        else f"{dataset.benchmark.title} publishes no sizes; "
+    )
 
 
 def _versions(dataset: Dataset) -> list[tuple[str, str, str]]:
     """The versions, the newest first: number, what changed, what each is good for."""
     newest, *older = sorted(dataset.versions, key=version_key, reverse=True)
     uses = {newest: "for new results" if older else "for all results"}
-    compare = "for the recipe of the paper" if dataset.own_rows else "to compare with published results"
+    published = dataset.benchmark is not None and dataset.benchmark.sizes
+    compare = "to compare with published results" if published else "for what the paper describes"
+    if dataset.own_rows:
+        compare = "for the recipe of the paper; not the leaderboard's rows"
     for number in older:
         uses[number] = compare if number.startswith("1.") else "to repeat results on it"
     return [(number, markdown.hand_written(dataset.versions[number].notes), use) for number, use in uses.items()]

@@ -8,13 +8,13 @@ from builders.licenses import describe_license
 @pytest.mark.parametrize(
     ("license_id", "words"),
     [
-        ("apache-2.0", "sharing permitted with the notices of the licence, also for profit"),
-        ("cc-by-4.0", "sharing permitted with credit, also for profit"),
-        ("cc-by-nc-sa-4.0", "sharing permitted with credit, under the same licence, not for profit"),
+        ("apache-2.0", "you may share it with the notices of the licence, also commercially"),
+        ("cc-by-4.0", "you may share it with credit, also commercially"),
+        ("cc-by-nc-sa-4.0", "you may share it with credit and under the same licence, non-commercially only"),
         ("cc-by-nc-nd-4.0", "permits no derivatives, ask the owners before you share this dataset"),
-        ("cc0-1.0", "sharing permitted, also for profit"),
+        ("cc0-1.0", "you may share it, also commercially"),
         ("unknown", "none is stated, ask the authors before you share this dataset"),
-        ("other", "terms of their own"),
+        ("other", "terms of its own, see the licence section before you share it"),
     ],
 )
 def test_a_licence_is_described_in_words(license_id: str, words: str) -> None:

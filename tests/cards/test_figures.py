@@ -59,7 +59,7 @@ def test_a_task_without_labels_has_no_shares() -> None:
 
 def test_lengths_of_texts_are_told_in_words() -> None:
     assert text_lengths({"test": {"queries_text_statistics": LENGTHS, "num_queries": 3}}) == [
-        ("query", "test", "shortest 3, median 1,200, 95 % up to 1,500, longest 2,000")
+        ("query", "test", "shortest 3, median 1,200, 95 % have at most 1,500, longest 2,000")
     ]
 
 
@@ -97,8 +97,8 @@ def test_all_statistics_are_one_table_with_a_column_for_each_split() -> None:
         ("text: longest", ["2,000", "–"]),
         ("text: length, shortest 1 / 50 / 95 / 99 %", ["3 / 1,200 / 1,500 / 1,900", "–"]),
         ("text: average length", ["12.35", "–"]),
-        ("text: languages: texts with 30 letters or more", ["2,000", "–"]),
-        ("text: languages: shares of the texts with 30 letters or more", ["ru 100.00 %, uk &lt;0.01 %", "–"]),
+        ("text: languages: texts looked at, of 30 letters or more", ["2,000", "–"]),
+        ("text: languages: shares of these", ["ru 100.00 %, uk &lt;0.01 %", "–"]),
         ("most relevant documents of a query", ["4", "–"]),
     ]
 

@@ -30,8 +30,8 @@ HOSTILE = (
 )
 
 LICENCE = (
-    "| Licence | cc-by-sa-4.0 ([source](<https://example.org/s>)): sharing permitted with credit, under the same licence, also "
-    "for profit |"
+    "| Licence | cc-by-sa-4.0 ([source](<https://example.org/s>)): you may share it with credit and under the same licence, "
+    "also commercially |"
 )
 
 
