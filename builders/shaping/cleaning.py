@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 import polars as pl
 
-from builders.shaping.folding import fold_text
+from builders.shaping.folding import fold_text_1
 from builders.shaping.labels import label_key
 from builders.shaping.rows import drop_each
 from builders.shaping.text import fold_white_space, is_damaged
@@ -47,7 +47,7 @@ def clean_rows(
     - rows whose text occurs in an earlier row of their split;
     - rows whose text also occurs in a later split.
 
-    Texts are equal if they are after folding (builders.shaping.folding.fold_text).
+    Texts are equal if they are after folding (builders.shaping.folding.fold_text_1).
 
     frames: by split, in the order of the task; must include every split after the requested ones. splits: those to return; rows
     keep their order. label: the column of labels, lists of labels or scores. symmetric: a pair and its reverse count as one text.
@@ -74,7 +74,7 @@ def _exclusions(texts: tuple[str, ...], label: str, top: float | None, *, thorou
     if thorough:
         exclusions[DAMAGED] = pl.any_horizontal(is_damaged(pl.col(text)) for text in texts)
     if top is not None:
-        same = pl.all_horizontal(fold_text(pl.col(text)) == fold_text(pl.col(texts[0])) for text in texts[1:])
+        same = pl.all_horizontal(fold_text_1(pl.col(text)) == fold_text_1(pl.col(texts[0])) for text in texts[1:])
         exclusions["the two texts are equal, but the score is not the highest"] = same & (pl.col(label) < top)
     keys = {"__exact": "", "__folded": FOLDED} if thorough else {"__exact": ""}
     for key, how in keys.items():
@@ -95,10 +95,10 @@ def deduplicate_texts(
     - rows whose text occurs in an earlier row.
 
     rows: with a column `id`; they keep their order. text: a column of texts or, without `fold`, of keys that are equal if the
-    texts are. fold: compare texts after folding (builders.shaping.folding.fold_text), not exactly. label: the column of labels or
-    lists of labels. split: the split that the rows come from, for the report.
+    texts are. fold: compare texts after folding (builders.shaping.folding.fold_text_1), not exactly. label: the column of labels
+    or lists of labels. split: the split that the rows come from, for the report.
     """
-    compared = fold_text(pl.col(text)) if fold else pl.col(text)
+    compared = fold_text_1(pl.col(text)) if fold else pl.col(text)
     keyed = rows.with_columns(__text=compared, __label=label_key(label, rows.schema[label]))
     exclusions = {SHORT: is_short(pl.col(text)), DAMAGED: is_damaged(pl.col(text))} if fold else {}
     exclusions |= {
@@ -145,7 +145,7 @@ def _with_keys(frame: pl.DataFrame, texts: tuple[str, ...], label: str, *, symme
 
     rows = frame.with_columns(
         __exact=join_texts(lambda text: text),
-        __folded=join_texts(fold_text),
+        __folded=join_texts(fold_text_1),
         __label=label_key(label, frame.schema[label]),
         __name=pl.col("id") if "id" in frame.columns else pl.format("row {}", pl.int_range(pl.len())),
     )

@@ -14,7 +14,7 @@ from hashlib import blake2b
 import polars as pl
 
 from builders.shaping.benchmark_index import BenchmarkIndex, find_matches
-from builders.shaping.folding import fold_lists, fold_text
+from builders.shaping.folding import fold_lists, fold_text_1
 from builders.shaping.measurements import Measurements, drop_long, texts_of
 from builders.shaping.rows import drop, drop_each, drop_from_lists
 from builders.shaping.sampling import hash_order, sample
@@ -127,9 +127,11 @@ def fill_negatives(rows: pl.DataFrame, pool: Sequence[str], count: int, *, seed:
     negatives: list[list[str]] = []
     kinds: list[list[str]] = []
     key = seed.encode()
-    folded_pool = pl.DataFrame({"text": pool}, {"text": pl.String}).select(fold_text(pl.col("text")))["text"].to_list()
+    folded_pool = (
+        pl.DataFrame({"text": pool}, {"text": pl.String}).select(fold_text_1(pl.col("text")))["text"].to_list()
+    )
     lists_of_folded = [fold_lists(name).alias(f"folded {name}") for name in LISTS[:2]]
-    table = rows.select("id", *LISTS[1:], fold_text(pl.col("query")), *lists_of_folded)
+    table = rows.select("id", *LISTS[1:], fold_text_1(pl.col("query")), *lists_of_folded)
     for name, provided, of, query, *others in table.iter_rows():
         taken = {query, *others[0], *others[1]}
         drawn: list[str] = []
@@ -150,13 +152,13 @@ def fill_negatives(rows: pl.DataFrame, pool: Sequence[str], count: int, *, seed:
 def clean_pairs(rows: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
     """A table without the texts that teach nothing or something wrong, and what was dropped, by reason.
 
-    Texts are equal if they are after folding (builders.shaping.folding.fold_text). A positive that equals its query leaves its
+    Texts are equal if they are after folding (builders.shaping.folding.fold_text_1). A positive that equals its query leaves its
     list, and so does a negative that is empty or equals the query, a positive or an earlier negative; these are counted as texts,
     with the ids of their rows. Then rows without positives are dropped, and rows whose query and positives are those of an
     earlier row.
     """
     numbered = rows.with_row_index("row")
-    queries = numbered.select("row", folded=fold_text(pl.col("query")))
+    queries = numbered.select("row", folded=fold_text_1(pl.col("query")))
     positives, negatives = _explode(numbered, "positives"), _explode(numbered, "negatives")
     positives, dropped = _drop_texts(positives, "a positive is the query", _is_in(positives, queries))
     negatives, more = _drop_texts(negatives, "an empty negative", fold_white_space(pl.col("text")) == "")
@@ -171,7 +173,7 @@ def clean_pairs(rows: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
     conditions = {
         "no positive is left": pl.col("positives").list.len() == 0,
         f"{REPEATED}, ignoring case, punctuation and white space": ~pl.struct(
-            fold_text(pl.col("query")), folded
+            fold_text_1(pl.col("query")), folded
         ).is_first_distinct(),
     }
     kept, of_rows = drop_each(kept, conditions, split=SPLIT)
@@ -222,7 +224,7 @@ def _explode(numbered: pl.DataFrame, column: str) -> pl.DataFrame:
     """The texts of a column of lists: row and id, text, the text after folding and, of negatives, its kind."""
     columns = {"text": pl.col(column)} | ({"kind": pl.col("negative_kinds")} if column == "negatives" else {})
     lists = numbered.select("row", "id", **columns).filter(pl.col("text").list.len() > 0)
-    return lists.explode(list(columns)).with_columns(folded=fold_text(pl.col("text")))
+    return lists.explode(list(columns)).with_columns(folded=fold_text_1(pl.col("text")))
 
 
 def _with_lists(numbered: pl.DataFrame, positives: pl.DataFrame, negatives: pl.DataFrame) -> pl.DataFrame:

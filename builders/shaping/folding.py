@@ -1,10 +1,17 @@
-"""Two ways of comparing texts that ignore how they are typed, and hashes of texts in 8 bytes.
+"""Ways of comparing texts that ignore how they are typed, and hashes of texts in 8 bytes.
 
-`fold_text` finds copies across splits; `fold_case` finds answers that are interchangeable.
+A folding has a number and never changes: versions of datasets and published indexes are made with it. A better one is a new
+function.
+
+- `fold_text_1` finds copies across splits. Every version and index from before there were numbers uses it.
+- `fold_meaning_2` keeps the punctuation that carries meaning. Labels are compared with it: `... :)` is not `... :(`.
+- `fold_disguise_3` sees through look-alike letters and invisible characters, on top of `fold_text_1`. Leaks are compared with it.
+- `fold_case` finds answers that are interchangeable.
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +20,7 @@ import polars as pl
 from builders.shaping.text import fold_white_space
 
 
-def fold_text(text: pl.Expr) -> pl.Expr:
+def fold_text_1(text: pl.Expr) -> pl.Expr:
     """The text in Unicode NFKC and lower case, with every run of punctuation and white space as one space, none at the ends.
 
     Punctuation is Unicode's general category P. A text that has nothing else keeps it: `:)` and `...` are different texts.
@@ -23,14 +30,69 @@ def fold_text(text: pl.Expr) -> pl.Expr:
     return pl.when(words == "").then(fold_white_space(lower)).otherwise(words)
 
 
-def fold_texts(texts: pl.Series) -> pl.Series:
-    """Each text after fold_text."""
-    return texts.alias("text").to_frame().select(fold_text(pl.col("text")))["text"]
+# What each pattern finds is written with characters of the private use area, which are not punctuation, before that goes.
+# Rust's regular expressions have no look-around: a pattern whose matches may share a digit is applied twice.
+_MEANING = (
+    (r"\(([^()]*)\)", " $1 "),  # brackets, the inner ones first: what is left open is a face
+    (r"\(([^()]*)\)", " $1 "),
+    (r"([0-9])\s?:\s?([0-9])", "$1\ue001$2"),  # 2:1, 10:30
+    (r"([0-9])\s?:\s?([0-9])", "$1\ue001$2"),
+    (r"([0-9])[\p{Pd}]([0-9])", "$1\ue002$2"),  # 2-1, 1941-1945
+    (r"([0-9])[\p{Pd}]([0-9])", "$1\ue002$2"),
+    (r"([0-9])[.,]([0-9])", "$1\ue003$2"),  # 0.5
+    (r"([0-9])[.,]([0-9])", "$1\ue003$2"),
+    (r"([0-9])\s?/\s?([0-9])", "$1\ue004$2"),  # 1/2
+    (r"(^|[\s:;,(=<>/])[\p{Pd}\x{2212}]([0-9])", "$1 \ue005$2"),  # -5
+    (r"([0-9])\s?%", "$1\ue006"),
+    (r"(\p{L})#", "$1\ue007"),  # c#
+    (r"(^|\s)[:;][-']?([dpoо3*/\\|])(\s|$)", "$1 \ue008$2 $3"),  # :D, :/
+    (r"\)+", " \ue009 "),  # :), ))) and )
+    (r"\(+", " \ue00a "),
+    (r"!+", " \ue00b "),
+    (r"\?+", " \ue00c "),
+    (r"[`´]+", " "),  # marks of quotations that are symbols to Unicode
+    (r"\p{P}+", " "),
+)
+
+
+def fold_meaning_2(text: pl.Expr) -> pl.Expr:
+    """The text in Unicode NFKC and lower case, with runs of white space and of most punctuation as one space, none at the ends.
+
+    What stays: `?` and `!`; faces (`:)`, `)))`, `:D`); signs, points, colons, dashes and per cents of numbers (`-5`, `0.5`,
+    `2:1`, `2-1`, `5%`); `#` after a letter. A run counts once: `!!!` is `!`. All quotation marks go, backticks too. A text of nothing
+    but other punctuation keeps it.
+    """
+    lower = text.str.normalize("NFKC").str.to_lowercase()
+    words = lower
+    for pattern, written in _MEANING:
+        words = words.str.replace_all(pattern, written)
+    words = fold_white_space(words)
+    return pl.when(words == "").then(fold_white_space(lower)).otherwise(words)
+
+
+# Characters that nobody sees; and Cyrillic letters that look like a Latin one, in lower case or in capitals, with `ё` as `е`.
+_UNSEEN = r"[\p{Cf}\x{115F}\x{1160}\x{2800}\x{3164}\x{FE0F}]"
+_LOOKALIKES = dict(zip("авекмнорстухіјѕԁһё", "abekmhopctyxijsdhe", strict=True))
+
+
+def fold_disguise_3(text: pl.Expr) -> pl.Expr:
+    """The text after fold_text_1 without characters that nobody sees, and with letters that look alike as one of them."""
+    return fold_text_1(text.str.replace_all(_UNSEEN, "")).str.replace_many(_LOOKALIKES)
+
+
+FOLDINGS: Mapping[int, Callable[[pl.Expr], pl.Expr]] = MappingProxyType(
+    {1: fold_text_1, 2: fold_meaning_2, 3: fold_disguise_3}
+)
+
+
+def fold_texts(texts: pl.Series, folding: Callable[[pl.Expr], pl.Expr] = fold_text_1) -> pl.Series:
+    """Each text after a folding."""
+    return texts.alias("text").to_frame().select(folding(pl.col("text")))["text"]
 
 
 def fold_lists(column: str) -> pl.Expr:
-    """A column of lists (List(String)) with each text after fold_text."""
-    return pl.col(column).list.eval(fold_text(pl.element()))
+    """A column of lists (List(String)) with each text after fold_text_1."""
+    return pl.col(column).list.eval(fold_text_1(pl.element()))
 
 
 def fold_case(text: pl.Expr, *, start: bool = True) -> pl.Expr:

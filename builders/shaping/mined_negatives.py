@@ -28,7 +28,7 @@ from builders.errors import SourceError
 from builders.raw_files import RawFile, by_hand
 from builders.shaping.benchmark_index import BenchmarkIndex, read_benchmark_index, read_header
 from builders.shaping.contrastive import CLEANED, SPLIT, document_pool
-from builders.shaping.folding import fold_lists, fold_text
+from builders.shaping.folding import fold_lists, fold_text_1
 from builders.spec import Mining, Raw, RawFiles, Tables, Version
 
 KEY = b"embedding-datasets.ranked-documents"
@@ -126,7 +126,7 @@ def read_ranking(raw: Raw, mined: pl.DataFrame, ranks: tuple[int, int], index: B
         raise _refused(raw, "not a ranking of documents, or damaged", found="places that the pool does not have")
     texts = pl.DataFrame({"text": pool}, {"text": pl.String})
     keep = ~index.has(texts["text"]) if index else pl.lit(value=True)
-    folded = texts.select(pl.when(keep).then(fold_text(pl.col("text"))))["text"].to_list()
+    folded = texts.select(pl.when(keep).then(fold_text_1(pl.col("text"))))["text"].to_list()
     bounds = np.concatenate([[0], lists.list.len().cast(pl.Int64).cum_sum().to_numpy()])
     number_of = dict(zip(mined["id"], range(mined.height), strict=True))
     return Ranking(header, pool, folded, _positives_of_shared_queries(mined), number_of, bounds, places)
@@ -142,7 +142,7 @@ def add_mined(rows: pl.DataFrame, ranking: Ranking, count: int) -> pl.DataFrame:
     gets an empty list.
     """
     texts = rows.select(
-        "id", fold_text(pl.col("query")), "negative_kinds", *map(fold_lists, ("positives", "negatives"))
+        "id", fold_text_1(pl.col("query")), "negative_kinds", *map(fold_lists, ("positives", "negatives"))
     )
     lists: list[list[str]] = []
     for name, query, kinds, positives, negatives in texts.iter_rows():
@@ -157,7 +157,7 @@ def add_mined(rows: pl.DataFrame, ranking: Ranking, count: int) -> pl.DataFrame:
 
 
 def _positives_of_shared_queries(rows: pl.DataFrame) -> dict[str, set[str]]:
-    folded = rows.select(fold_text(pl.col("query")), fold_lists("positives"))
+    folded = rows.select(fold_text_1(pl.col("query")), fold_lists("positives"))
     shared = (
         folded.filter(pl.col("query").is_duplicated())
         .group_by("query")

@@ -11,7 +11,7 @@ are kept beside the query; they may describe the pair, but neither response.
 
 Cleaned versions also drop pairs that would distort scores (see `rerank_pairs`). Pairs are compared in lower case with white
 space collapsed; punctuation counts, because it can be the whole difference between two answers (`-2` and `2`). Queries of
-different splits are compared more loosely (builders.shaping.folding.fold_text): dropping one train pair too many costs little.
+different splits are compared more loosely (builders.shaping.folding.fold_text_1): dropping one train pair too many costs little.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ from typing import Any
 
 import polars as pl
 
-from builders.shaping.folding import fold_text
+from builders.shaping.folding import fold_text_1
 from builders.shaping.rows import drop, drop_each, merge_dropped, refuse
 from builders.shaping.sampling import hash_order
 from builders.shaping.text import fold_white_space
@@ -156,7 +156,7 @@ def _drop_unclean(
         REPETITION: ~pl.struct(pair).is_first_distinct(),
     }
     for later, queries in later_queries.items():
-        exclusions[f"the query is also in the {later} split"] = fold_text(pl.col("query")).is_in(queries.implode())
+        exclusions[f"the query is also in the {later} split"] = fold_text_1(pl.col("query")).is_in(queries.implode())
     rows, dropped = drop_each(rows, exclusions, split=split)
     return rows.select(pairs.columns), dropped
 
@@ -180,7 +180,7 @@ def rerank_splits(
     later_queries: dict[str, pl.Series] = {}
     for split in reversed(splits[splits.index(requested[0]) :]):
         parts[split] = list(build(split, later_queries))
-        queries = [part.frames["queries"][split].lazy().select(fold_text(pl.col("text"))) for part in parts[split]]
+        queries = [part.frames["queries"][split].lazy().select(fold_text_1(pl.col("text"))) for part in parts[split]]
         if split != requested[0]:
             distinct = pl.concat(queries).unique().collect(engine="streaming")["text"]
             later_queries = {split: distinct} | later_queries

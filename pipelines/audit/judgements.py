@@ -11,7 +11,7 @@ from itertools import combinations
 import polars as pl
 
 from builders import tasks
-from builders.shaping.folding import fold_text
+from builders.shaping.folding import fold_text_1
 from builders.shaping.text import WHITE_SPACE
 from builders.tasks import NEGATIVE_KINDS
 from cards.kinds import LABEL_IMBALANCE_FACTOR, MIN_NEGATIVES, MIN_ORDER, MIN_ORDERED_ROWS
@@ -309,7 +309,7 @@ def _explode(rows: pl.DataFrame, column: str) -> pl.DataFrame:
 
 def _fold(side: pl.DataFrame) -> pl.DataFrame:
     """The same rows with folded texts; each distinct text is folded once, because random negatives recur in many rows."""
-    folded = side.select(pl.col("text").unique()).with_columns(folded=fold_text(pl.col("text")))
+    folded = side.select(pl.col("text").unique()).with_columns(folded=fold_text_1(pl.col("text")))
     return side.join(folded, on="text", maintain_order="left").select("position", text="folded")
 
 

@@ -31,7 +31,7 @@ import polars as pl
 from rensa import RMinHash
 
 from builders.batches import map_in_order
-from builders.shaping.folding import fold_text
+from builders.shaping.folding import fold_text_1
 from cards.kinds import MIN_SHARED_PERCENT, SHINGLE_CHARACTERS, SHINGLE_WORDS
 from pipelines.audit.shingles import (
     FACTORS,
@@ -216,7 +216,7 @@ def _read_rows(frame: pl.LazyFrame, rows: Array) -> Iterator[pl.DataFrame]:
 
 def _shingle_sets(batch: pl.DataFrame) -> Sets:
     """The sets of up to EXACT_ROWS rows. batch: the column __row, and columns of texts."""
-    folded = batch.select("__row", fold_text(pl.exclude("__row")))
+    folded = batch.select("__row", fold_text_1(pl.exclude("__row")))
     texts = folded.drop("__row").hash_rows().to_numpy()
     rows = folded["__row"].to_numpy().astype(np.int64)
     shingled = [exact_shingles(column, salt=2 * number) for number, column in enumerate(folded.get_columns()[1:])]

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from builders import tasks
-from builders.shaping.folding import fold_text
+from builders.shaping.folding import fold_text_1
 from cards.kinds import (
     MAX_COMPARED,
     MIN_ASSOCIATION,
@@ -306,9 +306,9 @@ def _cover_queries(candidates: pl.DataFrame, frames: Frames, split: str) -> pl.D
     some = candidates.filter(pl.col("list") % max(step, 1) == 0)
     asked, listed = some.select("query-id").unique().lazy(), some.select("corpus-id").unique().lazy()
     queries = frames["queries"][split].select(pl.col("id").alias("query-id"), query=pl.col("text"))
-    queries = queries.join(asked, on="query-id", how="semi").with_columns(fold_text(pl.col("query")))
+    queries = queries.join(asked, on="query-id", how="semi").with_columns(fold_text_1(pl.col("query")))
     documents = frames["corpus"][split].select(pl.col("id").alias("corpus-id"), text=model_input("corpus", "text"))
-    documents = documents.join(listed, on="corpus-id", how="semi").with_columns(fold_text(pl.col("text")))
+    documents = documents.join(listed, on="corpus-id", how="semi").with_columns(fold_text_1(pl.col("text")))
     pairs = some.lazy().join(queries, on="query-id").collect(engine="streaming")
     covered = documents.join(pairs.lazy(), on="corpus-id").select(
         "list", "relevant", number=measure_coverage(pl.col("query"), pl.col("text"))

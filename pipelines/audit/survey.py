@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from builders import tasks
-from builders.shaping.folding import fold_text
+from builders.shaping.folding import fold_text_1
 from builders.shaping.labels import label_key
 from builders.shaping.text import WHITE_SPACE
 from pipelines.audit.shortcuts import OVERLAP, measure_overlap
@@ -49,7 +49,7 @@ def survey_tables(
     compared = [layout.config for layout in text_layouts(task) if layout.config != "corpus" and several]
     folding_seed = collision_free_seed(
         [
-            table.select(text=fold_text(text))
+            table.select(text=fold_text_1(text))
             for layout, _, table in tables
             if layout.config in compared
             for text in model_inputs(layout).values()
@@ -60,7 +60,7 @@ def survey_tables(
         schema = table.collect_schema()
         received = {f"__received {column}": text for column, text in model_inputs(layout).items()}
         texts = {column: pl.col(f"__received {column}") for column in layout.text}
-        folded = {column: fold_text(text) for column, text in texts.items()} if layout.config in compared else {}
+        folded = {column: fold_text_1(text) for column, text in texts.items()} if layout.config in compared else {}
         columns = {"position": pl.col("position")}
         for column, text in texts.items():
             forms = TextForms(

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builders.errors import ReleaseError
-from builders.shaping.folding import fold_text
+from builders.shaping.folding import fold_text_1
 from builders.shaping.measurements import hash_pairs, hash_texts
 from cards import markdown
 from cards.evidence import Comparison, SharedTexts
@@ -48,7 +48,7 @@ class PairSet:
 
 @dataclass(frozen=True)
 class SharedPairs:
-    """What two sets share: different pairs and different queries, exactly and folded (builders.shaping.folding.fold_text).
+    """What two sets share: different pairs and different queries, exactly and folded (builders.shaping.folding.fold_text_1).
 
     share: of the folded pairs of the set that has fewer. query, positive: the first shared pair in the order of `first`, as it is
     there; a query without positive where the sets share queries alone.
@@ -159,10 +159,10 @@ def _hash_batch(batch: pl.DataFrame, first_row: int) -> dict[str, pl.DataFrame]:
     """The hashes of rows by kind, with the numbers of the rows."""
     rows = batch.with_row_index("row", first_row)
     pairs = rows.explode("positives", empty_as_null=False)
-    folded = fold_text(pl.col("query"))
+    folded = fold_text_1(pl.col("query"))
     folded_queries, folded_pairs = (
         rows.select("row", query=folded),
-        pairs.select("row", query=folded, positives=fold_text(pl.col("positives"))),
+        pairs.select("row", query=folded, positives=fold_text_1(pl.col("positives"))),
     )
     return {
         "pairs": _hashed(pairs["row"], hash_pairs(pairs["query"], pairs["positives"])),
@@ -195,7 +195,7 @@ def _example(pair_set: PairSet, shared: tuple[int, int, int]) -> tuple[str, str 
     pairs = pl.DataFrame(
         {"query": [query] * len(positives), "positive": positives}, {"query": pl.String, "positive": pl.String}
     )
-    folded = pairs.select(fold_text(pl.all()))
+    folded = pairs.select(fold_text_1(pl.all()))
     keys = hash_pairs(folded["query"], folded["positive"])
     return query, next((text for text, other in zip(positives, keys, strict=True) if int(other) == key), None)
 

@@ -22,7 +22,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from builders.shaping.factuality import has_sides, side_texts
-from builders.shaping.folding import fold_text, fold_texts
+from builders.shaping.folding import fold_text_1, fold_texts
 from pipelines.scores.folds import Plan
 
 Matrix = NDArray[np.float64]
@@ -248,7 +248,7 @@ def weigh_bm25(counts: TermCounts) -> Any:
 
 
 def _split_words(texts: pl.Series) -> pl.Series:
-    words = fold_text(pl.col("text")).str.split(" ")
+    words = fold_text_1(pl.col("text")).str.split(" ")
     return texts.alias("text").to_frame().select(words.list.eval(pl.element().filter(pl.element() != ""))).to_series()
 
 

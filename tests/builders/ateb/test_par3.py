@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from builders.ateb import par3
 from builders.errors import SourceError
-from builders.shaping.folding import fold_text
+from builders.shaping.folding import fold_text_1
 from builders.spec import Raw, RawFiles, Tables
 from pipelines.audit.quality import audit_tables
 from tests.support.releases import definition_of
@@ -55,7 +55,7 @@ def test_in_a_cleaned_version_no_pair_is_repeated_or_has_both_labels(
     }
     tables = build(data, tmp_path_factory.getbasetemp(), apart=1, clean=True)
     rows = read_rows(tables)
-    folded = rows.select(fold_text(pl.col("sentence1")), fold_text(pl.col("sentence2")))
+    folded = rows.select(fold_text_1(pl.col("sentence1")), fold_text_1(pl.col("sentence2")))
     assert not folded.is_duplicated().any()
     assert rows.filter(labels=1).height == rows.filter(labels=0).height
     assert all(len(text.strip()) > 1 for side in ("sentence1", "sentence2") for text in rows[side])

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import polars as pl
 
-from builders.shaping.folding import fold_text
+from builders.shaping.folding import fold_text_1
 from pipelines.make import BuildResult
 from tests.support.real_releases import finding_counts, read_table
 
@@ -42,7 +42,7 @@ def test_the_newest_version_has_every_text_once_ignoring_case_and_punctuation(
     release = complete_release("cedr-classification", "3.0.0")
     splits = {split: read_table(release, split=split) for split in ("train", "test")}
     assert {split: rows.height for split, rows in splits.items()} == {"train": 7482, "test": 1873}
-    texts = pl.concat(rows.select(fold_text(pl.col("text"))) for rows in splits.values())
+    texts = pl.concat(rows.select(fold_text_1(pl.col("text"))) for rows in splits.values())
     assert texts.n_unique() == texts.height
     folded = ", ignoring case, punctuation and white space"
     assert [(drop.split, drop.reason, drop.count) for drop in release.manifest.dropped] == [

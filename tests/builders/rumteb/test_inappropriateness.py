@@ -10,7 +10,7 @@ import pytest
 
 from builders.errors import SourceError
 from builders.rumteb.inappropriateness import TOPICS, find_topics, is_certain, read_scores
-from builders.shaping.folding import fold_text
+from builders.shaping.folding import fold_text_1
 from builders.spec import Raw, Tables
 from pipelines.make import GOLDEN
 from tests.support.recipes import assert_balanced_and_distinct, build_tables, dropped_counts, split_frames, write_csv
@@ -166,7 +166,7 @@ def test_of_real_messages_that_differ_only_in_case_and_punctuation_the_cleaned_v
     tables = build_messages(path, tmp_path, **sizes, clean=True)
     assert dropped_counts(tables) == {"duplicate of an earlier row": 2}
     texts = pl.concat([frame.select("text") for frame in split_frames(tables).values()])
-    assert texts.select(fold_text(pl.col("text")).n_unique()).item() == texts.height
+    assert texts.select(fold_text_1(pl.col("text")).n_unique()).item() == texts.height
 
 
 def test_in_the_cleaned_version_labels_by_people_take_precedence_and_must_agree(
@@ -177,10 +177,10 @@ def test_in_the_cleaned_version_labels_by_people_take_precedence_and_must_agree(
     assert test.height == 2048
     assert train.height + test.height + sum(dropped_counts(tables).values()) == tables.observed["messages"]
     rows = read_scores(Raw("t", topics_file), (*TOPICS, "human_labeled")).with_columns(find_topics(0.5).alias("label"))
-    people = rows.filter(pl.col("human_labeled") == 1).with_columns(same=fold_text(pl.col("text")))
+    people = rows.filter(pl.col("human_labeled") == 1).with_columns(same=fold_text_1(pl.col("text")))
     agreed = people.group_by("same").agg(pl.col("id").first(), pl.col("label").n_unique(), pl.len())
     assert agreed.filter(pl.col("len") > 1).height == 11
-    drawn = pl.concat([train, test]).with_columns(same=fold_text(pl.col("text")))
+    drawn = pl.concat([train, test]).with_columns(same=fold_text_1(pl.col("text")))
     assert drawn["same"].n_unique() == drawn.height
     judged = agreed.join(drawn, on="same", how="left", suffix="_drawn")
     assert judged.filter(pl.col("label") > 1)["id_drawn"].null_count() == (agreed["label"] > 1).sum()

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import polars as pl
 import pytest
 
-from builders.shaping.folding import fold_text
+from builders.shaping.folding import fold_text_1
 from pipelines.audit.duplicates import FOLDED_DETAIL
 from pipelines.make import BuildResult
 from tests.support.real_releases import finding_counts, read_table
@@ -44,7 +44,7 @@ def test_the_newest_version_has_every_pair_once_ignoring_case_and_punctuation_an
 ) -> None:
     release = complete_release("ru-paraphraser-sts", "3.0.0")
     for split, rows in (("train", 7196), ("test", 1890)):
-        sides = [fold_text(pl.col(side)) for side in ("sentence1", "sentence2")]
+        sides = [fold_text_1(pl.col(side)) for side in ("sentence1", "sentence2")]
         pairs = read_table(release, split=split).select(pl.concat_list(sides).list.sort())
         assert (pairs.height, pairs.n_unique()) == (rows, rows)
     folded = ", ignoring case, punctuation and white space"

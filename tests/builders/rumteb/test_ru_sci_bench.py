@@ -12,7 +12,7 @@ from builders.errors import RecipeError, SourceError
 from builders.reading.csv import read_csv
 from builders.rumteb import ru_sci_bench
 from builders.rumteb.ru_sci_bench import GRNTI, OECD, read_labels
-from builders.shaping.folding import fold_text
+from builders.shaping.folding import fold_text_1
 from builders.spec import Raw, RawFiles
 from tests.support.recipes import frame
 from tests.support.releases import definition_of
@@ -116,9 +116,9 @@ def test_cleaned_versions_have_their_full_size_although_the_splits_share_texts(
         (frame(clusters), "labels", cluster),
     ):
         assert rows[label].value_counts()["count"].to_list() == [size] * classes
-    shared = frame(tables, "train").join(frame(tables), on=fold_text(pl.col("text")))
+    shared = frame(tables, "train").join(frame(tables), on=fold_text_1(pl.col("text")))
     assert shared.height == 0
-    assert frame(clusters).select(fold_text(pl.col("sentences")).n_unique()).item() == cluster * classes
+    assert frame(clusters).select(fold_text_1(pl.col("sentences")).n_unique()).item() == cluster * classes
     assert [(dropped.reason, dropped.count) for dropped in (*tables.dropped, *clusters.dropped)] == [
         ("the text is also in the test split", 40 * classes),
         ("duplicate of an earlier row", 40 * classes),

@@ -8,7 +8,7 @@ import pytest
 from builders.errors import SourceError
 from builders.rumteb import stsb_ru
 from builders.rumteb.stsb_ru import decision_line, distinct_sentences, find_acceptable, head_line, read_decisions
-from builders.shaping.folding import fold_text
+from builders.shaping.folding import fold_text_1
 from builders.spec import Raw, RawFiles
 from pipelines.raw.locations import locate
 from pipelines.raw.settings import RawSettings
@@ -64,7 +64,7 @@ def test_the_cleaned_version_has_every_real_pair_once_and_shared_pairs_stay_in_t
     equal = [drop.count for drop in tables.dropped if drop.reason.startswith("the two texts are equal")]
     assert equal == [26, 8, 6]
     for split in ROWS:
-        same = frame(tables, split).filter(fold_text(pl.col("sentence1")) == fold_text(pl.col("sentence2")))
+        same = frame(tables, split).filter(fold_text_1(pl.col("sentence1")) == fold_text_1(pl.col("sentence2")))
         assert set(same["score"]) <= {5.0}
     unordered = pl.concat_list("sentence1", "sentence2").list.sort()
     everything = pl.concat(frame(tables, split) for split in ROWS).select(unordered)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from builders import tasks
 from builders.shaping.cleaning import clean_rows, deduplicate_texts, keep_first_texts
-from builders.shaping.folding import fold_case, fold_text
+from builders.shaping.folding import fold_case, fold_text_1
 from builders.shaping.sampling import split
 from builders.shaping.text import is_damaged
 from builders.spec import Dropped
@@ -41,13 +41,13 @@ def clean_train(frame: pl.DataFrame) -> tuple[list[str], list[tuple[str, int]]]:
     ],
 )
 def test_folding_ignores_case_punctuation_white_space_and_the_form_of_characters(text: str, same: str) -> None:
-    frame = pl.DataFrame({"one": [text], "other": [same]}).select(fold_text(pl.all()))
+    frame = pl.DataFrame({"one": [text], "other": [same]}).select(fold_text_1(pl.all()))
     assert frame["one"][0] == frame["other"][0]
 
 
 @pytest.mark.parametrize(("text", "other"), [(":)", ":("), ("...", "!"), ("5+5", "5 5"), ("кот", "кит"), ("", ".")])
 def test_folding_keeps_different_texts_apart(text: str, other: str) -> None:
-    frame = pl.DataFrame({"one": [text], "other": [other]}).select(fold_text(pl.all()))
+    frame = pl.DataFrame({"one": [text], "other": [other]}).select(fold_text_1(pl.all()))
     assert frame["one"][0] != frame["other"][0]
 
 

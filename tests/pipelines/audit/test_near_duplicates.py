@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from builders.shaping.folding import fold_text
+from builders.shaping.folding import fold_text_1
 from pipelines.audit import near_duplicates
 from pipelines.audit.near_duplicates import Sets, find_near_duplicates
 from pipelines.audit.shingles import LONG_TEXT_WORDS, OVERLAP_WORDS, SHINGLE_CHARACTERS, SHINGLE_WORDS
@@ -60,7 +60,9 @@ def is_near(one: str, other: str) -> bool:
 
 def compare_all_pairs(*columns: list[str], splits: list[int], compared: list[bool]) -> set[tuple[int, int, int]]:
     """All pairs of rows that are near-duplicates: the later row, the split of the earlier one, and that one."""
-    folded = [pl.DataFrame({"text": column}).select(fold_text(pl.col("text")))["text"].to_list() for column in columns]
+    folded = [
+        pl.DataFrame({"text": column}).select(fold_text_1(pl.col("text")))["text"].to_list() for column in columns
+    ]
     return {
         (later, splits[earlier], earlier)
         for later in range(len(splits))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders.shaping.folding import fold_text
+from builders.shaping.folding import fold_text_1
 from pipelines.audit import shingles
 from pipelines.audit.shingles import read_words, rough_shingles
 
@@ -30,7 +30,7 @@ def shingle_rows(*columns: list[str]) -> list[list[int]]:
 
 
 def fold_texts(texts: list[str]) -> list[str]:
-    return pl.DataFrame({"text": texts}, {"text": pl.String}).select(fold_text(pl.col("text")))["text"].to_list()
+    return pl.DataFrame({"text": texts}, {"text": pl.String}).select(fold_text_1(pl.col("text")))["text"].to_list()
 
 
 @given(st.lists(TEXT, max_size=6), st.integers(1, 6))
