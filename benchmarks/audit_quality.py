@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.planted_defects import PLANTERS, Planted, clean_dataset, russian_words  # noqa: E402
-from builders.shaping.folding import fold_text  # noqa: E402
+from builders.shaping.folding import fold_text_1  # noqa: E402
 from cards.kinds import KINDS, LONG_TEXT_WORDS, SHINGLE_CHARACTERS, SHINGLE_WORDS  # noqa: E402
 from pipelines.audit.findings import FindingRows  # noqa: E402
 from pipelines.audit.integrity import audit_integrity  # noqa: E402
@@ -186,7 +186,7 @@ def near_texts(rng: random.Random) -> dict[str, list[str]]:
 
 def all_pairs(texts: list[str], splits: np.ndarray[Any, Any]) -> dict[tuple[int, int], set[int]]:
     """For each row and split: the earlier rows in that split that are near-duplicates of it, from all pairs."""
-    folded = pl.DataFrame({"text": texts}).select(fold_text(pl.col("text")))["text"].to_list()
+    folded = pl.DataFrame({"text": texts}).select(fold_text_1(pl.col("text")))["text"].to_list()
     long = np.array([len(text.split(" ")) >= LONG_TEXT_WORDS for text in folded])
     near = {}
     for by_words in (False, True):

@@ -435,7 +435,7 @@ def keep_relevant(value: list[str], rng: random.Random) -> list[str]:
 
 def shout(text: str, rng: random.Random) -> str:
     """The text in capitals, with other punctuation: the same after folding."""
-    return f"«{text.upper().rstrip('.')}»!"
+    return f"«{text.upper().rstrip('.')}»…"
 
 
 def misspell(text: str, rng: random.Random) -> str:

@@ -60,6 +60,7 @@ MAX_COMPARED = 20_000  # candidates whose words are compared with those of their
 LABEL_IMBALANCE_FACTOR = 10  # between the rows of the most frequent label and those of a rare one
 
 FOLDING = "Unicode NFKC, lower case, every run of punctuation and white space one space"
+MEANINGFUL = "as for leaks, but `?`, `!`, faces such as `:)`, and the signs, points, colons, dashes and percentages of numbers stay"
 NEAR = (
     f"the folded texts share at least {MIN_SHARED_PERCENT} % of their shingles (Jaccard similarity; of a pair, on both sides),"
     f" which are all runs of {SHINGLE_WORDS} words if both have {LONG_TEXT_WORDS} words or more, else all runs of"
@@ -216,7 +217,8 @@ _KINDS = (
         "text also in an earlier split",
         "warning",
         "A text (in pair tasks a pair, in retrieval a query) also occurs in an earlier split, either exactly or, if the"
-        f" detail says so, only after folding ({FOLDING}).",
+        f" detail says so, only after folding ({FOLDING}), or only after invisible characters are removed and look-alike letters"
+        " of two scripts and `ё` and `е` are taken for one.",
         "distinct texts of the later split",
         exact_or_folded=True,
     ),
@@ -233,8 +235,8 @@ _KINDS = (
         "the same text with different labels",
         "warning",
         "A text (or pair of texts; in retrieval, a query with the text of a document) has two or more labels or scores"
-        " within a split or, if the detail says so, only with the two texts in either order, only after folding, or only"
-        " together with an earlier split; within a split it counts once, with the strictest of these.",
+        f" within a split or, if the detail says so, only with the two texts in either order, only after folding ({MEANINGFUL}),"
+        " or only together with an earlier split; within a split it counts once, with the strictest of these.",
         "distinct texts",
         exact_or_folded=True,
     ),
@@ -288,8 +290,9 @@ _KINDS = (
         "duplicate_text",
         "repeated text",
         "warning",
-        "A text also occurs in an earlier row of its split, either exactly or, if the detail says so, only after folding"
-        " (info if texts recur by design: one side of a pair, the queries and candidates of reranking).",
+        "A text also occurs in an earlier row of its split, either exactly or, if the detail says so, only after folding (of rows"
+        f" with labels or of several splits, {MEANINGFUL}; info if texts recur by design: one side of a pair, the queries and"
+        " candidates of reranking).",
         "rows after the first; after folding, distinct texts",
         exact_or_folded=True,
     ),

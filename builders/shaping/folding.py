@@ -58,8 +58,8 @@ _MEANING = (
 def fold_meaning_2(text: pl.Expr) -> pl.Expr:
     """The text in Unicode NFKC and lower case, with runs of white space and of most punctuation as one space, none at the ends.
 
-    What stays: `?` and `!`; faces (`:)`, `)))`, `:D`); signs, points, colons, dashes and per cents of numbers (`-5`, `0.5`,
-    `2:1`, `2-1`, `5%`); `#` after a letter. A run counts once: `!!!` is `!`. All quotation marks go, backticks too. A text of nothing
+    What stays: `?` and `!`; faces (`:)`, `)))`, `:D`); signs, points, colons, dashes and percentages (`-5`, `0.5`, `2:1`,
+    `2-1`, `5%`); `#` after a letter. A run counts once: `!!!` is `!`. All quotation marks go, backticks too. A text of nothing
     but other punctuation keeps it.
     """
     lower = text.str.normalize("NFKC").str.to_lowercase()
@@ -78,6 +78,15 @@ _LOOKALIKES = dict(zip("авекмнорстухіјѕԁһё", "abekmhopctyxijsd
 def fold_disguise_3(text: pl.Expr) -> pl.Expr:
     """The text after fold_text_1 without characters that nobody sees, and with letters that look alike as one of them."""
     return fold_text_1(text.str.replace_all(_UNSEEN, "")).str.replace_many(_LOOKALIKES)
+
+
+# What one of the foldings removes.
+_REMOVED = r"[\s\p{P}\p{Cf}`´\x{115F}\x{1160}\x{2212}\x{2800}\x{3164}\x{FE0F}]+"
+
+
+def coarse_key(folded: pl.Expr) -> pl.Expr:
+    """A number (UInt64) of a text after fold_text_1, equal for texts that one of FOLDINGS makes equal, and for some others."""
+    return folded.str.replace_all(_REMOVED, "").str.replace_many(_LOOKALIKES).hash()
 
 
 FOLDINGS: Mapping[int, Callable[[pl.Expr], pl.Expr]] = MappingProxyType(

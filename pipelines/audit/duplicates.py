@@ -15,8 +15,11 @@ from pipelines.audit.findings import FindingRows, findings_where
 from pipelines.audit.near_duplicates import find_near_duplicates
 from pipelines.audit.survey import Surveys, first_rows, swapped_texts, texts_key
 from pipelines.audit.tables import finding_column, model_inputs
+from pipelines.audit.texts import condition_column
 
 FOLDED_DETAIL = "ignoring case, punctuation, white space and Unicode form"
+MEANING_DETAIL = "ignoring case, white space, Unicode form and most punctuation"
+DISGUISED_DETAIL = "disguised by invisible characters or look-alike letters"
 # (split, earlier split) -> for the rows of the first that are near-duplicates of a row of the second (if both are the same split,
 # of an earlier row): `position`, `twin` (the position of that row) and `is_same` (whether the texts are equal after folding).
 NearDuplicates = Mapping[tuple[str, str], pl.DataFrame]
@@ -65,7 +68,7 @@ def audit_duplicates(
         if isinstance(task, tasks.PairClassification | tasks.STS):
             findings += _find_swapped_pairs(layout, split, survey)
         rows = first_rows(survey).join(near_duplicates[split, split], on="position", how="left", maintain_order="left")
-        rows = rows.with_columns(twin_split=pl.lit(split))
+        rows = _with_meaning(rows, layout).with_columns(twin_split=pl.lit(split))
         location, is_near = (layout.config, split, finding_column(layout)), pl.col("twin").is_not_null()
         kind = "duplicate_pair" if len(layout.text) > 1 else "duplicate_text"
         findings += findings_where(
@@ -73,13 +76,23 @@ def audit_duplicates(
             location,
             rows,
             is_near & pl.col("is_same"),
-            detail=FOLDED_DETAIL,
+            detail=MEANING_DETAIL if f"meaning {layout.text[0]}" in survey.columns else FOLDED_DETAIL,
             severity=None if len(layout.text) > 1 else severity,
         )
         is_near &= ~pl.col("is_same")
         detail = different_labels(rows.filter(is_near), survey)
         findings += findings_where("near_duplicate", location, rows, is_near, detail=detail)
     return findings
+
+
+def _with_meaning(rows: pl.DataFrame, layout: tasks.Layout) -> pl.DataFrame:
+    """The rows with `is_same` and `twin` of those whose texts mean the same as an earlier row's, where that was compared."""
+    if f"meaning {layout.text[0]}" not in rows.columns:
+        return rows
+    rows = rows.with_columns(first=pl.col("position").first().over(texts_key(layout, "meaning")))
+    is_empty = pl.all_horizontal(condition_column("empty_text", "", column) for column in layout.text)
+    is_same = (pl.col("first") < pl.col("position")) & ~is_empty
+    return rows.with_columns(is_same=is_same, twin=pl.when(is_same).then("first").otherwise("twin"))
 
 
 def _with_first(survey: pl.DataFrame, key: pl.Expr, split: str) -> pl.LazyFrame:
@@ -118,20 +131,25 @@ def audit_leaks(
     findings = []
     for earlier, later in combinations(surveys, 2):
         location, detail = (layout.config, later, finding_column(layout)), f"in {earlier}"
-        rows = first_rows(surveys[later]).with_columns(folded=texts_key(layout, folded=True))
+        rows = first_rows(surveys[later]).with_columns(folded=texts_key(layout, "folded"))
         rows = _with_twin(rows, "texts", "exact", surveys[earlier], texts_key(layout))
-        rows = _with_twin(rows, "folded", "folded twin", surveys[earlier], texts_key(layout, folded=True))
+        rows = _with_twin(rows, "folded", "folded twin", surveys[earlier], texts_key(layout, "folded"))
+        rows = rows.with_columns(disguise=texts_key(layout, "disguise"))
+        rows = _with_twin(rows, "disguise", "disguised twin", surveys[earlier], texts_key(layout, "disguise"))
         near = near_duplicates[later, earlier].select("position", near="twin")
         rows = rows.join(near, on="position", how="left", maintain_order="left").with_columns(
             twin_split=pl.lit(earlier)
         )
-        is_exact, is_folded, is_near = (pl.col(name).is_not_null() for name in ("exact", "folded twin", "near"))
+        twins = ("exact", "folded twin", "disguised twin", "near")
+        is_exact, is_folded, is_disguised, is_near = (pl.col(name).is_not_null() for name in twins)
         is_folded &= ~is_exact
-        is_near &= ~is_exact & ~is_folded
+        is_disguised &= ~is_exact & ~is_folded
+        is_near &= ~is_exact & ~is_folded & ~is_disguised
         labels = different_labels(rows.filter(is_near).with_columns(twin="near"), surveys[earlier])
         for kind, twin, condition, how in (
             ("split_leak", "exact", is_exact, ""),
             ("split_leak", "folded twin", is_folded, FOLDED_DETAIL),
+            ("split_leak", "disguised twin", is_disguised, DISGUISED_DETAIL),
             ("near_leak", "near", is_near, labels),
         ):
             leaked, where = rows.with_columns(twin=pl.col(twin)), ", ".join(filter(None, (detail, how)))
@@ -147,13 +165,13 @@ def _find_leaking_pairs(layout: tasks.Layout, splits: tuple[str, str], surveys: 
     location, detail = (layout.config, later, ""), f"in {earlier}"
     rows = surveys[later].with_columns(
         swapped=swapped_texts(layout),
-        pair=texts_key(layout, folded=True, ordered=False),
+        pair=texts_key(layout, "folded", ordered=False),
         twin_split=pl.lit(earlier),
     )
     rows = _with_twin(rows, "swapped", "twin", surveys[earlier], texts_key(layout))
     is_swapped = pl.col("twin").is_not_null()
     findings = findings_where("swapped_pair", location, rows, is_swapped, detail=detail)
-    known_pairs = surveys[earlier].select(texts_key(layout, folded=True, ordered=False)).to_series().unique()
+    known_pairs = surveys[earlier].select(texts_key(layout, "folded", ordered=False)).to_series().unique()
     sides = pl.concat([surveys[earlier].select("position", side=f"hash {column}") for column in layout.text]).sort(
         "position", maintain_order=True
     )

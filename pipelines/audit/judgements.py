@@ -16,7 +16,7 @@ from builders.shaping.text import WHITE_SPACE
 from builders.tasks import NEGATIVE_KINDS
 from cards.kinds import LABEL_IMBALANCE_FACTOR, MIN_NEGATIVES, MIN_ORDER, MIN_ORDERED_ROWS
 from cards.manifest import Severity
-from pipelines.audit.duplicates import FOLDED_DETAIL
+from pipelines.audit.duplicates import FOLDED_DETAIL, MEANING_DETAIL
 from pipelines.audit.findings import EXAMPLES, FindingRows, findings_for_each, findings_where, summary_finding
 from pipelines.audit.shortcuts import number_groups
 from pipelines.audit.statistics import count_labels
@@ -36,7 +36,7 @@ def audit_labels(task: tasks.Task, layout: tasks.Layout, frames: Frames, surveys
     keys = {"": texts_key(layout)}
     if symmetric:
         keys[ANY_ORDER_DETAIL] = texts_key(layout, ordered=False)
-    keys[FOLDED_DETAIL] = texts_key(layout, folded=True, ordered=not symmetric)
+    keys[MEANING_DETAIL] = texts_key(layout, "meaning", ordered=not symmetric)
     for split, survey in surveys.items():
         location = ("default", split, task.type.label)
         findings += find_conflicting_labels(survey.with_columns(twin_split=pl.lit(split)), location, keys)
@@ -44,7 +44,7 @@ def audit_labels(task: tasks.Task, layout: tasks.Layout, frames: Frames, surveys
             findings += _find_label_imbalance(task, frames["default"][split], location)
     for earlier, later in combinations(surveys, 2):
         location = ("default", later, task.type.label)
-        findings += _find_conflicts_between(surveys, (earlier, later), keys[FOLDED_DETAIL], location)
+        findings += _find_conflicts_between(surveys, (earlier, later), keys[MEANING_DETAIL], location)
     return findings
 
 

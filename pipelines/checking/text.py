@@ -14,7 +14,7 @@ from cards.evidence import Quote
 from cards.figures import figure_name
 from cards.kinds import KINDS, find_kind
 from cards.manifest import SEVERITIES, Finding, Severity
-from pipelines.audit.duplicates import FOLDED_DETAIL
+from pipelines.audit.duplicates import FOLDED_DETAIL, MEANING_DETAIL
 from pipelines.process.tables import WIDTH, column_widths, fact, number_table, table_lines, wrap
 from pipelines.release.comparison import Change
 
@@ -22,7 +22,7 @@ from pipelines.release.comparison import Change
 def finding_name(kind: str, detail: str) -> str:
     """The plain name of a finding; whether it is exact or folded, where texts are compared in both ways."""
     name = find_kind(kind).title
-    if FOLDED_DETAIL in detail:
+    if FOLDED_DETAIL in detail or MEANING_DETAIL in detail:
         return f"{name}, folded"
     # Conflicts between splits, and between pairs in either order, are looked for in both ways at once.
     is_exact = find_kind(kind).exact_or_folded and not (kind == "conflicting_label" and detail)

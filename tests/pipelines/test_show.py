@@ -116,7 +116,7 @@ def test_the_benchmark_sizes_match_the_published_figures() -> None:
 
 def test_ateb_lists_group_source_size_license_and_state(tmp_path: Path) -> None:
     printed = benchmark_rows("ateb", tmp_path)
-    for word in ("factuality", "esnli", "549,367 / 9,842 / 9,824", "mit", "verified on a part"):
+    for word in ("factuality", "esnli", "549,367 / 9,842 / 9,824", "cc-by-sa-4.0", "verified on a part"):
         assert word in printed["esnli-classification"]
     for word in ("safety", "hh_rlhf", "test 4,620", "verified on a part"):
         assert word in printed["hhrlhf-harmlessness-classification"]

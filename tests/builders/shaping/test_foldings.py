@@ -65,7 +65,7 @@ def test_the_other_foldings_do_not_take_one_letter_for_another(fold: object) -> 
 
 
 def test_a_folding_keeps_its_number() -> None:
-    assert FOLDINGS == {1: fold_text_1, 2: fold_meaning_2, 3: fold_disguise_3}
+    assert {1: fold_text_1, 2: fold_meaning_2, 3: fold_disguise_3} == FOLDINGS
 
 
 def test_a_folding_never_changes() -> None:

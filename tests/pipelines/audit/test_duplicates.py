@@ -2,9 +2,11 @@
 equal sides, and scores that such a pair may have. pipelines.audit.duplicates: texts in two splits.
 """
 
+import polars as pl
 import pytest
 
-from pipelines.audit.duplicates import FOLDED_DETAIL
+import embedding_datasets as ed
+from pipelines.audit.duplicates import DISGUISED_DETAIL, FOLDED_DETAIL, MEANING_DETAIL
 from tests.support.tables import Change, clean_tables, combine, quality_findings, resolve_names, with_rows, with_value
 
 
@@ -65,3 +67,25 @@ def test_the_corpora_of_two_splits_may_share_documents() -> None:
     tables = clean_tables("Reranking")
     assert tables["corpus"]["test"].equals(tables["corpus"]["validation"])
     assert quality_findings("Reranking", tables) == []
+
+
+def test_texts_that_differ_in_a_face_or_a_sign_are_neither_copies_nor_conflicts() -> None:
+    texts = ["Пришёл :)", "Пришёл :(", "Было -5", "Было 5", "Да?", "Да!", "Счёт 2:1", "Счёт 2-1", "Ура!!", "ура !"]
+    labels = [0, 1, 0, 1, 0, 1, 0, 1, 0, 1]
+    findings = ed.check(pl.DataFrame({"text": texts, "label": labels}), task="Classification").findings
+    counts = {
+        found.kind: (found.count, found.detail)
+        for found in findings
+        if found.kind in ("duplicate_text", "conflicting_label")
+    }
+    assert counts == {"duplicate_text": (1, MEANING_DETAIL), "conflicting_label": (1, MEANING_DETAIL)}
+
+
+def test_a_disguised_copy_of_a_training_text_is_a_leak() -> None:
+    train = pl.DataFrame({"text": ["Мама мыла раму.", "Ёлка стоит в лесу.", "Совсем другое."], "label": [0, 1, 0]})
+    disguised = ["Мaма мылa раму.", "Елка стоит в лесу.", "Совсем дру\u200bгое.", "Новое."]
+    test = pl.DataFrame({"text": disguised, "label": [0, 1, 0, 1]})
+    findings = ed.check({"train": train, "test": test}, task="Classification", language="rus-Cyrl").findings
+    assert [(found.count, found.detail) for found in findings if found.kind == "split_leak"] == [
+        (3, f"in train, {DISGUISED_DETAIL}")
+    ]

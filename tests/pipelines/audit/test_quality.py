@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from builders import tasks
 from cards.kinds import KINDS
 from cards.manifest import Finding
-from pipelines.audit.duplicates import FOLDED_DETAIL
+from pipelines.audit.duplicates import FOLDED_DETAIL, MEANING_DETAIL
 from tests.pipelines.audit.test_integrity import PLANTED as DEFECTS
 from tests.support.tables import (
     TASKS,
@@ -56,7 +56,7 @@ PLANTED = [
     ),
     PlantedFinding(
         "split_leak", "Classification",
-        with_value("default", "test", "text", 5, " \u2464 «Validation\u00a0 sentence»,\nnumber \u2464!"), "default/test.text",
+        with_value("default", "test", "text", 5, " \u2464 «Validation\u00a0 sentence»,\nnumber \u2464…"), "default/test.text",
         1, 1 / 24, ("row 5",), other_kinds=("surrounding_whitespace",), detail=f"in validation, {FOLDED_DETAIL}",
         twins=("validation: row 5",),
     ),
@@ -344,8 +344,8 @@ PLANTED = [
         "default/test.labels", 1, 1 / 2, ("yes: 2",), detail="the most frequent label has 21 rows",
     ),
     PlantedFinding(
-        "duplicate_text", "Classification", with_value("default", "test", "text", 4, "1: TEST sentence; number 1?"),
-        "default/test.text", 1, 1 / 24, ("row 4",), detail=FOLDED_DETAIL, twins=("test: row 1",), other_kinds=(),
+        "duplicate_text", "Classification", with_value("default", "test", "text", 4, "1: TEST sentence; number 1…"),
+        "default/test.text", 1, 1 / 24, ("row 4",), detail=MEANING_DETAIL, twins=("test: row 1",), other_kinds=(),
     ),
     PlantedFinding(
         "duplicate_pair", "BitextMining",
@@ -353,8 +353,8 @@ PLANTED = [
         ("e",), detail=FOLDED_DETAIL, twins=("test: d",),
     ),
     PlantedFinding(
-        "conflicting_label", "Classification", with_value("default", "test", "text", 6, "5: Test sentence number 5?"),
-        "default/test.label", 1, 1 / 23, ("row 5",), detail=FOLDED_DETAIL, twins=("test: row 6",),
+        "conflicting_label", "Classification", with_value("default", "test", "text", 6, "5: Test sentence number 5;"),
+        "default/test.label", 1, 1 / 23, ("row 5",), detail=MEANING_DETAIL, twins=("test: row 6",),
         other_kinds=("duplicate_text",),
     ),
     PlantedFinding(

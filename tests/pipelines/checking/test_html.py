@@ -213,7 +213,7 @@ def labelled(*rows: tuple[str, int]) -> pl.DataFrame:
 LEAKING = {
     "default": {
         "train": labelled(("Bees make honey.", 1), ("Ants bite.", 0), ("bees make HONEY", 0), ("A wasp.", 1)),
-        "test": labelled(("Bees make honey.", 1), ("Ants bite!", 1), ("Wax.", 0), ("Wax.", 1)),
+        "test": labelled(("Bees make honey.", 1), ("ANTS bite", 1), ("Wax.", 0), ("Wax.", 1)),
     }
 }
 
