@@ -38,7 +38,11 @@ MEANINGS = {
     ("Clustering", "default", "labels"): "the cluster it belongs to",
     ("Contrastive", "default", "query"): "the query, without a prefix",
     ("Contrastive", "default", "positives"): "the texts that belong to it, one or more, in the order of the source",
-    ("Contrastive", "default", "negatives"): "texts that do not belong to it: those of the source, then random ones",
+    (
+        "Contrastive",
+        "default",
+        "negatives",
+    ): "texts that do not belong to it: the source's, if it has any, then random ones",
     (
         "Contrastive",
         "default",

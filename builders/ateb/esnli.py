@@ -20,10 +20,10 @@ def _file(name: str, git_blob: str) -> RawFile:
 SOURCE = Source(
     name="esnli",
     title="e-SNLI, Natural Language Inference with Natural Language Explanations",
-    license="mit",
+    license="cc-by-sa-4.0",
     license_note=(
-        "The repository is under the MIT licence. The sentences come from SNLI, which is under CC BY-SA 4.0; its premises are"
-        " captions of photos on Flickr."
+        "The sentences and labels, all that is used here, come from SNLI, which is under CC BY-SA 4.0; its premises are captions"
+        " of photos on Flickr. The repository of e-SNLI is under the MIT licence."
     ),
     homepage="https://github.com/OanaMariaCamburu/e-SNLI",
     citation=("camburu2018esnli", "bowman2015snli"),
@@ -44,7 +44,7 @@ SOURCE = Source(
     task=Classification(labels=LABELS),
     needs={"train": ("train_1", "train_2", "dev", "test"), "validation": ("dev", "test"), "test": ("test",)},
     versions={
-        "1.0.0": "The recipe of the ATEB paper: all rows of the source.",
+        "1.0.0": "The recipe of the ATEB paper, as far as the paper describes it: all rows of the source.",
         "2.0.0": Version(f"{CLEAN_NOTES} The test split is unchanged.", {"clean": True}),
     },
 )

@@ -14,7 +14,7 @@ COLUMNS = dict.fromkeys(("task", "prompt", "response", "system"), pl.String()) |
 SOURCE = Source(
     name="genie",
     title="GENIE, human ratings of generated text",
-    license="other",
+    license="unknown",
     license_note=(
         "No licence was found for GENIE's ratings, and the texts of its tasks are under the licences of the datasets they come"
         " from. Check that you may use the table that you supply."

@@ -57,7 +57,10 @@ SOURCE = Source(
     task=Classification(labels=LABELS, splits=SPLITS),
     needs={"train": ("harmless_train", "harmless_test"), "test": ("harmless_test",)},
     versions={
-        "1.0.0": Version("The recipe of the ATEB paper, without rows that have an empty answer.", known=(MARKUP,)),
+        "1.0.0": Version(
+            "The recipe of the ATEB paper, as far as the paper describes it, without rows that have an empty answer.",
+            known=(MARKUP,),
+        ),
         "2.0.0": Version(
             "Drops transcripts with both labels (such as pairs with two equal answers), repeated transcripts, and train"
             " transcripts that are also in test, ignoring case, punctuation and white space; and transcripts that a wrong"
@@ -68,7 +71,7 @@ SOURCE = Source(
     },
 )
 def harmlessness(raw: RawFiles, *, clean: bool = False) -> Tables:
-    """Is the assistant's final answer harmless?
+    """Was the assistant's last answer preferred as the less harmful of two?
 
     Every pair gives two rows, the whole dialogue with the chosen answer and with the rejected one, in source order. Rows with a
     blank answer are dropped; with `clean`, so are rows that would distort scores (builders.shaping.cleaning). Columns: id

@@ -61,9 +61,10 @@ SOURCE = Source(
         "1.0.0": "Unflagged battles with a single message: a rule of ours, as the ATEB paper describes no filter.",
         "2.0.0": Version(CLEAN_NOTES, {"clean": True}),
     },
+    citation=("chiang2024chatbot",),
 )
 def reranking(raw: RawFiles, *, clean: bool = False) -> Tables:
-    """Rank the answer that a chatbot's user voted for first.
+    """Rank first the answer that a chatbot's user voted for.
 
     Every battle is a query with its own two documents, in source order. corpus: id (String: `<battle>-0` and `<battle>-1`,
     numbered by hash), title (""), text: the answers; queries: id (String: the battle, i.e. its 0-based record number), text

@@ -10,7 +10,7 @@ from builders.raw_files import by_hand
 from builders.reading.pickle import pickle_members
 from builders.reading.values import check_record, malformed, shorten
 from builders.shaping.cleaning import is_short
-from builders.shaping.folding import fold_text
+from builders.shaping.folding import fold_text_1
 from builders.shaping.rows import drop, drop_each
 from builders.spec import Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import PairClassification
@@ -43,7 +43,7 @@ SOURCE = Source(
 
 @dataset(
     "dipper-pairclassification",
-    pretty_name="DIPPER paraphrase pairs (English)",
+    pretty_name="PAR3 translation pairs, DIPPER of ATEB (English)",
     benchmark="ateb",
     task=PairClassification(names=NAMES),
     needs=("books",),
@@ -83,7 +83,7 @@ def pair_classification(raw: RawFiles, *, apart: int = 5, clean: bool = False) -
         exclusions |= {
             "a translation of the paragraph is a single character": pl.any_horizontal(is_short(pl.col(sides))),
         } | {
-            f"an earlier paragraph has the same {side} translation": ~fold_text(pl.col(side)).is_first_distinct()
+            f"an earlier paragraph has the same {side} translation": ~fold_text_1(pl.col(side)).is_first_distinct()
             for side in sides
         }
     rows, dropped = drop_each(read_paragraphs(raw["books"]), exclusions, split="test")

@@ -30,6 +30,7 @@ SOURCE = Source(
     license="afl-3.0",
     homepage="https://yonatanbisk.com/piqa/",
     citation="bisk2020piqa",
+    annotations=("crowdsourced",),
     files={
         "valid": _file("valid.jsonl", "93503cc97c679e459b065c3d13e848282e44b2a25213985bed3e5d458abef72d", 495_929),
         "valid_labels": _file(
@@ -49,7 +50,7 @@ SOURCE = Source(
     versions={
         "1.0.0": Version(
             gold_notes("the correct solutions of the validation split"),
-            known=_known("version 2.0.0 merges them."),
+            known=_known("version 2.0.0 merges them, except one with a comma in front, which 3.0.0 merges."),
         ),
         "2.0.0": Version(
             "Merges queries that differ only in case, white space or final punctuation, and documents likewise. No document is"

@@ -35,7 +35,7 @@ DOMAINS = {
     "explainlikeimfive": "5d3337e6d17e94e8bbc5cd622b78c078eaf117035798b8fdb8be2c65d9da5122",
     "legaladvice": "9017b081373a68f2c5f84789e706351bf28cd7fba36be9ffe0980175ddb602a3",
 }
-# As printed in the ATEB paper, which truncates it.
+# As far as the ATEB paper prints it; a full stop is in place of the dots at its cut end.
 INSTRUCTION = (
     "In this task, you will be provided with a context passage (often containing a question), along with two long-form"
     " responses to it (responseA and responseB). The goal is to determine which of the two is a better response for the"
@@ -54,7 +54,7 @@ def _file(domain: str, split: str) -> RawFile:
 SOURCE = Source(
     name="shp",
     title="SHP, the Stanford Human Preferences dataset",
-    license="other",
+    license="unknown",
     license_note=(
         "The dataset's card first named the MIT licence and now names none. The posts and comments belong to their authors, who"
         " published them on Reddit under Reddit's terms."

@@ -63,7 +63,7 @@ SOURCE = Source(
     needs={"train": ("train", "dev", *TEST), "validation": ("dev", *TEST), "test": TEST},
     versions={
         "1.0.0": Version(
-            "The recipe of the ATEB paper: all rows of the source.",
+            "The recipe of the ATEB paper, as far as the paper describes it: all rows of the source.",
             known=(
                 KnownFinding("duplicate_text", "default/test.text", 553, SOURCE_DEFECT),
                 KnownFinding("conflicting_label", "default/test.label", 12, SOURCE_DEFECT),

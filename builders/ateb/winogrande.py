@@ -30,6 +30,7 @@ SOURCE = Source(
     license_note="As stated in the archive's README. The repository's README says CC BY, without a version.",
     homepage="https://github.com/allenai/winogrande",
     citation="sakaguchi2020winogrande",
+    annotations=("crowdsourced",),
     files={
         "dev": _file("dev.jsonl", "1aeac79cf46a3dcbe59a71ca7e5372a1490cde2b4ae2387dc56f00378104d2e8", 275_682),
         "train": _file("train_xl.jsonl", "5da4d7f6924348ace9e64fd0922d8a7a8e0e14f55cd08005ffb1a3a3d649e36f", 8_741_021),
@@ -58,8 +59,9 @@ def retrieval(raw: RawFiles, *, clean: bool = False, full_stop: bool = True) -> 
     """Find the word that fills the blank of a sentence among the correct words of all sentences.
 
     corpus: id, title (""), text (String: the distinct correct options of the development split, in order); queries: id, text
-    (String: `Sentence: {sentence}.`); qrels: query-id, corpus-id (String), score (Int64, 1). clean: merge duplicate queries
-    and documents (builders.shaping.rows). full_stop: add the full stop, whether or not the sentence ends with one.
+    (String: `Sentence: {sentence}`, with `full_stop` one more full stop); qrels: query-id, corpus-id (String), score (Int64, 1).
+    clean: merge duplicate queries and documents (builders.shaping.rows). full_stop: add a full stop to every query, as RAR-b does
+    (not in 3.0.0).
     """
     questions = read_questions(raw["dev"], full_stop=full_stop)
     return build_gold_pool(questions, prefix=PREFIX, split="test", clean=clean)
@@ -71,7 +73,9 @@ def retrieval(raw: RawFiles, *, clean: bool = False, full_stop: bool = True) -> 
     benchmark="rarb",
     task=Retrieval(),
     needs=("dev", "train"),
-    versions={"1.0.0": "RAR-b's construction: the corpus is all options of the development split and of train_xl."},
+    versions={
+        "1.0.0": "RAR-b's construction, as far as it is known: the corpus is all options of the development split and train_xl."
+    },
     prompts=PROMPTS,
     citation=("xiao2024rarb",),
 )

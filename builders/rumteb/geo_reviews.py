@@ -57,10 +57,10 @@ def classification(
     """How many stars, 1 to 5, did the author of a review give?
 
     Balanced splits of the reviews that have a field `text` and a rating; in 1.0.0 the field may be empty. Of reviews with equal
-    texts, the first is kept. `clean` compares texts ignoring case, punctuation and white space, and drops those that are empty,
-    that a wrong decoding damaged, or that have different ratings (builders.shaping.cleaning.deduplicate_texts). Columns: id
-    (String: the review's line in the raw file, from 0); text (String); label (Int64: the rating - 1); label_text (String: the
-    rating).
+    texts, the first is kept. `clean` compares texts ignoring case, punctuation and white space, and drops those that are empty, a
+    single character or damaged by a wrong decoding, and those with different ratings
+    (builders.shaping.cleaning.deduplicate_texts). Columns: id (String: the review's line in the raw file, from 0); text (String);
+    label (Int64: the rating - 1); label_text (String: the rating).
     """
     rated = pl.col("rating").is_in([float(rating) for rating in RATINGS]).fill_null(value=False)
     exclusions = {
@@ -84,7 +84,7 @@ def classification(
     task=Clustering(),
     needs=("reviews",),
     versions={
-        "1.0.0": "The recipe of the ruMTEB paper, with the size of the published dataset.",
+        "1.0.0": "The task of the ruMTEB paper, with the size of the published dataset: 50 rubrics with 40 texts, in one split.",
         "2.0.0": Version(DEDUPLICATED, {"clean": True}),
     },
     sample={"rubrics": 3, "texts_per_rubric": 2, "longer_than": 40, "shorter_than": 120},
@@ -102,10 +102,11 @@ def clustering(
     """Which reviews are about organisations of the same kind?
 
     The label of a review is the first of its organisation's rubrics; reviews without a field `text` are dropped. Of reviews
-    with equal texts, the first is kept. `clean` compares texts ignoring case, punctuation and white space, and drops those with
-    different rubrics (builders.shaping.cleaning.deduplicate_texts). Each of the most frequent rubrics (ties by code point) then
-    gives the same number of texts with more than `longer_than` and fewer than `shorter_than` characters. Columns: id (String:
-    the review's line in the raw file, from 0); sentences (String); labels (String: the rubric).
+    with equal texts, the first is kept. `clean` compares texts ignoring case, punctuation and white space, and drops those that
+    are empty, a single character or damaged by a wrong decoding, and those with different rubrics
+    (builders.shaping.cleaning.deduplicate_texts). Each of the most frequent rubrics (ties by code point) then gives the same
+    number of texts with more than `longer_than` and fewer than `shorter_than` characters. Columns: id (String: the review's line
+    in the raw file, from 0); sentences (String); labels (String: the rubric).
     """
     first = pl.col("rubrics").str.split(";").list.first()
     exclusions = {

@@ -13,7 +13,7 @@ from builders.reading.archives import open_raw
 from builders.reading.json import json_batches, json_members
 from builders.reading.values import shorten
 from builders.shaping.cleaning import DEDUPLICATED, SHORT, deduplicate_texts, is_short, keep_first_texts
-from builders.shaping.folding import fold_text
+from builders.shaping.folding import fold_text_1
 from builders.shaping.rows import drop, refuse
 from builders.shaping.sampling import count_left_over, hash_order, sort_by_hash, split
 from builders.spec import OWN_DRAW, Dropped, Raw, RawFiles, Source, Tables, Version, dataset
@@ -81,11 +81,11 @@ def classification(
 ) -> Tables:
     """Is a news headline about sports, incidents, politics, science, culture or economics?
 
-    Balanced splits of the headlines of all clusters under one of the six rubrics, each labelled with its cluster's rubric. No
+    Balanced splits of the headlines of all clusters in one of the six categories, each labelled with its cluster's category. No
     cluster is in two splits. Of equal headlines, the first is kept. `clean` compares headlines ignoring case, punctuation and
-    white space, and drops those under different rubrics (builders.shaping.cleaning.deduplicate_texts). Columns: id (String:
-    `<cluster>-<position in it, from 0>`); text (String); label (Int64: 0 sports, 1 incidents, 2 politics, 3 science, 4 culture,
-    5 economics); label_text (String).
+    white space, and drops those that are empty or a single character, and those in different categories
+    (builders.shaping.cleaning.deduplicate_texts). Columns: id (String: `<cluster>-<position in it, from 0>`); text (String);
+    label (Int64: 0 sports, 1 incidents, 2 politics, 3 science, 4 culture, 5 economics); label_text (String).
     """
     headlines, observed = _read_headlines(raw["clusters"], raw.scratch, clean=clean)
     others = observed["headlines"] - headlines.height
@@ -123,7 +123,7 @@ def _read_headlines(file: Raw, scratch: Path, *, clean: bool) -> tuple[pl.DataFr
     label = pl.col("rubric").str.strip_chars().str.to_lowercase()
     label = label.replace_strict(list(RUBRICS), range(len(RUBRICS)), default=None, return_dtype=pl.Int64)
     size = pl.col("headlines").list.len()
-    text = fold_text(pl.col("text")) if clean else pl.col("text")
+    text = fold_text_1(pl.col("text")) if clean else pl.col("text")
     clusters, rows, counts = [pl.Series(dtype=pl.String)], [pl.DataFrame(schema=HEADLINE)], Counter[str]()
     for number, frame in enumerate(_read_clusters(file)):
         clusters.append(frame["cluster"])

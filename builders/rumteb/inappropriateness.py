@@ -6,7 +6,7 @@ from builders.raw_files import RawFile, github
 from builders.reading.csv import read_csv
 from builders.reading.values import Columns
 from builders.shaping.cleaning import DEDUPLICATED, deduplicate_texts, keep_first_texts
-from builders.shaping.folding import fold_text
+from builders.shaping.folding import fold_text_1
 from builders.shaping.rows import drop, refuse
 from builders.shaping.sampling import count_left_over, sort_by_hash, split, split_stratified
 from builders.spec import OWN_DRAW, Raw, RawFiles, Source, Tables, Version, dataset
@@ -77,7 +77,7 @@ def classification(
     threshold: float = 0.5,
     clean: bool = False,
 ) -> Tables:
-    """Could a message harm its author's reputation?
+    """Is a message inappropriate: could it harm the reputation of a company whose chat bot says it?
 
     A message is inappropriate if its score is at least `threshold`. Balanced splits of the messages without duplicates: of equal
     texts, the first is kept, or none if their labels differ. `clean` compares texts ignoring case, punctuation and white space
@@ -101,7 +101,7 @@ def classification(
     task=MultilabelClassification(labels=TOPICS),
     needs=("topics",),
     versions={
-        "1.0.0": "The recipe of the ruMTEB paper.",
+        "1.0.0": "The recipe of the ruMTEB paper, which does not state the confidences that count: they are this recipe's.",
         "2.0.0": Version(
             "Drawn from messages whose texts differ in more than case, punctuation and white space. Of texts that differ in"
             " nothing else, those labelled by people take precedence; then the first is kept, or none if their topics differ."
@@ -138,7 +138,7 @@ def sensitive_topics(
     rows, uncertain = drop(rows, ~by_people & ~pl.col("certain"), doubtful, split="all")
     rows = rows.sort("human_labeled", descending=True, maintain_order=True)
     if clean:
-        other = by_people.any().over(fold_text(pl.col("text"))) & ~by_people
+        other = by_people.any().over(fold_text_1(pl.col("text"))) & ~by_people
         rows, superseded = drop(rows, other, "duplicate of a text labelled by people", split="all")
         rows, repeated = deduplicate_texts(rows, fold=True)
     else:

@@ -66,10 +66,11 @@ SOURCE = Source(
 def intent(raw: RawFiles, *, clean: bool = False) -> Tables:
     """Which of 60 intents does an utterance to a voice assistant have?
 
-    The Russian utterances in the source's order; its partition `dev` is the split `validation`. `clean` drops short, conflicting,
-    repeated and leaked texts (builders.shaping.cleaning.clean_rows). Columns: id (String: the source's id); text (String: the
-    source's utt); label (Int64: the intent's rank among all intents in alphabetical order, from 0); label_text (String: the
-    intent's name); lang (String: ru).
+    The Russian utterances in the source's order; its partition `dev` is the split `validation`. `clean` drops texts that are
+    empty, a single character or damaged by a wrong decoding, have different labels, repeat an earlier one of their split, or are
+    also in a later split, ignoring case, punctuation and white space (builders.shaping.cleaning.clean_rows). Columns: id (String:
+    the source's id); text (String: the source's utt); label (Int64: the intent's rank among all intents in alphabetical order,
+    from 0); label_text (String: the intent's name); lang (String: ru).
     """
     return _classification(raw, "intent", INTENTS, clean=clean)
 
@@ -88,10 +89,11 @@ def intent(raw: RawFiles, *, clean: bool = False) -> Tables:
 def scenario(raw: RawFiles, *, clean: bool = False) -> Tables:
     """Which of 18 scenarios does an utterance to a voice assistant belong to?
 
-    The Russian utterances in the source's order; its partition `dev` is the split `validation`. `clean` drops short, conflicting,
-    repeated and leaked texts (builders.shaping.cleaning.clean_rows). Columns: id (String: the source's id); text (String: the
-    source's utt); label (Int64: the scenario's rank among all scenarios in alphabetical order, from 0); label_text (String: the
-    scenario's name); lang (String: ru).
+    The Russian utterances in the source's order; its partition `dev` is the split `validation`. `clean` drops texts that are
+    empty, a single character or damaged by a wrong decoding, have different labels, repeat an earlier one of their split, or are
+    also in a later split, ignoring case, punctuation and white space (builders.shaping.cleaning.clean_rows). Columns: id (String:
+    the source's id); text (String: the source's utt); label (Int64: the scenario's rank among all scenarios in alphabetical
+    order, from 0); label_text (String: the scenario's name); lang (String: ru).
     """
     return _classification(raw, "scenario", SCENARIOS, clean=clean)
 

@@ -9,7 +9,7 @@ from builders.spec import KnownFinding, Raw, RawFiles, Source, Tables, Version, 
 from builders.tasks import STS
 
 DOWNLOAD = "open http://paraphraser.ru/download/get?file_id={number}, unpack the zip archive and take {name} from it"
-REPEATED = "The source contains them; version 2.0.0 drops them."
+REPEATED = "The source contains them; version 3.0.0 has none."
 ENTITY = KnownFinding(
     "html_residue", "default/train.sentence2", 1, "The source contains an HTML entity that was escaped twice."
 )
@@ -73,10 +73,11 @@ SOURCE = Source(
 def sts(raw: RawFiles, *, clean: bool = False, thorough: bool = False) -> Tables:
     """How close in meaning are two headlines?
 
-    The source's training and gold files, in their order; `clean` drops short, conflicting, repeated and leaked pairs,
-    `thorough` more of them and pairs of two equal texts with another score than 1 (builders.shaping.cleaning.clean_rows).
-    Columns: id (String: the source's id); sentence1, sentence2 (String); score (Float64: -1 no paraphrase, 0 loose paraphrase,
-    1 precise paraphrase).
+    The source's training and gold files, in their order. `clean` drops pairs with a text that is empty or a single character,
+    pairs with different scores, those that repeat an earlier one of their split, and those that are also in test; `thorough`
+    also pairs with a text that a wrong decoding damaged and pairs of two equal texts with another score than 1, and compares the
+    pairs of a split ignoring case, punctuation and white space (builders.shaping.cleaning.clean_rows). Columns: id (String: the
+    source's id); sentence1, sentence2 (String); score (Float64: 1 precise paraphrase, 0 near paraphrase, -1 neither).
     """
     if not clean:
         return Tables({"default": {split: _read_pairs(raw[split]) for split in raw.splits}})

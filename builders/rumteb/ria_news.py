@@ -80,7 +80,7 @@ SOURCE = Source(
     task=Retrieval(),
     needs=("articles",),
     versions={
-        "1.0.0": "The recipe of the ruMTEB paper.",
+        "1.0.0": "The recipe of the ruMTEB paper, but a first sentence is removed only if it is a dateline.",
         "2.0.0": Version(
             "Also removes datelines with a branch of an agency (`риа новости-урал`, `прайм-тасс`) and with agencies between"
             " slashes.",

@@ -1,4 +1,4 @@
-"""ruSciBench: Russian scientific papers from eLibrary, labelled with their GRNTI and OECD rubrics (Vatolin et al., 2024)."""
+"""ruSciBench: Russian scientific papers from eLibrary, labelled with their GRNTI and OECD headings (Vatolin et al., 2024)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -173,7 +173,7 @@ def _labels(name: str, **digest: Any) -> RawFile:
 
 SOURCE = Source(
     name="ru_sci_bench",
-    title="ruSciBench, Russian scientific papers by rubric",
+    title="ruSciBench, Russian scientific papers by heading",
     license="mit",
     license_note="As stated on upstream's dataset card of the texts; the tables of labels have no licence.",
     homepage="https://github.com/mlsa-iai-msu-lab/ru_sci_bench",
@@ -223,7 +223,7 @@ DROPPED_TEXTS = (
     task=Classification(labels=label_names(GRNTI), splits=("train", "test"), bare_labels=True),
     needs={"train": ("texts", "grnti_train", "grnti_test"), "test": ("texts", "grnti_test")},
     versions={
-        "1.0.0": "The recipe of the ruMTEB paper.",
+        "1.0.0": "The recipe of the ruMTEB paper, but the splits are the source's own.",
         "2.0.0": Version(
             f"{DROPPED_TEXTS} Fewer papers per class, because the smallest class has none to spare: 950 train papers instead of"
             " 1,017, and 90 test papers instead of 99.",
@@ -236,10 +236,11 @@ DROPPED_TEXTS = (
 def grnti_classification(
     raw: RawFiles, *, train_per_class: int = 1_017, test_per_class: int = 99, clean: bool = False
 ) -> Tables:
-    """Which of 28 rubrics of GRNTI, the Russian classification of science, does a paper belong to?
+    """Which of 28 headings of GRNTI, the Russian classification of science, does a paper belong to?
 
     Balanced samples of the source's two splits, without papers that lack a title or an abstract and without exact duplicates in
-    a split. `clean` drops short, conflicting, repeated and leaked texts instead (builders.shaping.cleaning.clean_rows). Columns:
+    a split. `clean` instead drops texts that are damaged by a wrong decoding, have different labels, repeat an earlier one of
+    their split, or are also in test, ignoring case, punctuation and white space (builders.shaping.cleaning.clean_rows). Columns:
     id (String: the source's paper_id); text (String: title, newline, abstract); label (Int64: the rank of the code among the
     28, from 0); label_text (String: the code and its heading).
     """
@@ -254,7 +255,7 @@ def grnti_classification(
     task=Classification(labels=label_names(OECD), splits=("train", "test"), bare_labels=True),
     needs={"train": ("texts", "oecd_train", "oecd_test"), "test": ("texts", "oecd_test")},
     versions={
-        "1.0.0": "The recipe of the ruMTEB paper.",
+        "1.0.0": "The recipe of the ruMTEB paper, but the splits are the source's own.",
         "2.0.0": Version(
             f"{DROPPED_TEXTS} Fewer papers per class, because the smallest class has none to spare: 900 train papers instead of"
             " 958, and 100 test papers instead of 111.",
@@ -270,7 +271,8 @@ def oecd_classification(
     """Which of the OECD's 29 fields of science does a paper belong to?
 
     Balanced samples of the source's two splits, without papers that lack a title or an abstract and without exact duplicates in
-    a split. `clean` drops short, conflicting, repeated and leaked texts instead (builders.shaping.cleaning.clean_rows). Columns:
+    a split. `clean` instead drops texts that are damaged by a wrong decoding, have different labels, repeat an earlier one of
+    their split, or are also in test, ignoring case, punctuation and white space (builders.shaping.cleaning.clean_rows). Columns:
     id (String: the source's paper_id); text (String: title, newline, abstract); label (Int64: the rank of the code among the
     29, from 0); label_text (String: the code and its heading).
     """
@@ -285,7 +287,7 @@ def oecd_classification(
     task=Clustering(),
     needs=("texts", "grnti_train", "grnti_test"),
     versions={
-        "1.0.0": "The recipe of the ruMTEB paper.",
+        "1.0.0": "The recipe of the ruMTEB paper, but in one split.",
         "2.0.0": Version(
             f"{DEDUPLICATED} Fewer papers per class, because the smallest class has few to spare: 1,050 instead of 1,110.",
             {"clean": True, "per_class": 1_050},
@@ -295,7 +297,7 @@ def oecd_classification(
     own_rows=OWN_DRAW,
 )
 def grnti_clustering(raw: RawFiles, *, per_class: int = 1_110, clean: bool = False) -> Tables:
-    """Group papers by the 28 rubrics of GRNTI, the Russian classification of science.
+    """Group papers by 28 headings of GRNTI, the Russian classification of science.
 
     A balanced sample of the source's two splits together, without papers that lack a title or an abstract and without duplicates:
     of equal texts, the first is kept. `clean` compares texts ignoring case, punctuation and white space, and drops those with
@@ -312,7 +314,7 @@ def grnti_clustering(raw: RawFiles, *, per_class: int = 1_110, clean: bool = Fal
     task=Clustering(),
     needs=("texts", "oecd_train", "oecd_test"),
     versions={
-        "1.0.0": "The recipe of the ruMTEB paper.",
+        "1.0.0": "The recipe of the ruMTEB paper, but in one split.",
         "2.0.0": Version(
             f"{DEDUPLICATED} Fewer papers per class, because the smallest class has few to spare: 1,000 instead of 1,060.",
             {"clean": True, "per_class": 1_000},

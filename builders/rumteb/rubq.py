@@ -173,7 +173,7 @@ def reranking(
     task=Retrieval(),
     needs=("questions", "paragraphs"),
     versions={
-        "1.0.0": "The recipe of the ruMTEB paper.",
+        "1.0.0": "The recipe of the ruMTEB paper; paragraphs of the same page with the same text are merged.",
         "2.0.0": Version(
             "Paragraphs with the same text are merged, whatever their pages, and so are questions with the same text, with the"
             " judgements of all. Paragraphs of a single character are dropped. Ids of queries begin with `q`, so that no query"

@@ -49,21 +49,23 @@ SOURCE = Source(
     task=STS(low=1.0, high=4.0),
     needs=("pairs", "articles"),
     versions={
-        "1.0.0": "The recipe of the ruMTEB paper, as in MTEB.",
+        "1.0.0": "The recipe of MTEB's first STS22, on articles that are downloaded again.",
         "2.0.0": Version(
             "Every pair once, in either order: drops pairs with an article that is empty or a single character, pairs with"
             " different scores, and pairs that duplicate an earlier one.",
             {"clean": True},
         ),
     },
+    own_rows="the articles are downloaded again, and may have changed or be gone since",
 )
 def sts(raw: RawFiles, *, clean: bool = False) -> Tables:
     """How similar are two news articles?
 
-    The pairs of two Russian articles whose texts are both available, in the source's order; `clean` drops short, conflicting and
-    repeated pairs (builders.shaping.cleaning.clean_rows). Columns: id (String: the source's pair_id); sentence1, sentence2
-    (String: the articles' texts without titles, stripped of surrounding white space); score (Float64: 5 minus the source's
-    Overall, from 1 unrelated to 4 the same); lang (String: ru).
+    The pairs of two Russian articles whose texts are both available, in the source's order. `clean` drops pairs with an article
+    that is empty, a single character or damaged by a wrong decoding, pairs with different scores, and those that repeat an
+    earlier one, ignoring case, punctuation and white space (builders.shaping.cleaning.clean_rows). Columns: id (String: the
+    source's pair_id); sentence1, sentence2 (String: the articles' texts without titles, stripped of surrounding white space);
+    score (Float64: 5 minus the source's Overall, from 1 unrelated to 4 the same); lang (String: ru).
     """
     table = read_csv(raw["pairs"], TABLE)
     pairs = select_russian_pairs(raw["pairs"], table)

@@ -24,7 +24,8 @@ FOLDED = ", ignoring case, punctuation and white space"
 # The notes of a version whose splits are drawn from rows without duplicate texts.
 DEDUPLICATED = (
     "Drawn from rows whose texts differ in more than case, punctuation and white space. Of texts that differ in nothing else, the"
-    " first is kept, or none if their labels differ. Texts of a single character are dropped."
+    " first is kept, or none if their labels differ. Texts that are empty, a single character or damaged by a wrong decoding are"
+    " dropped."
 )
 
 

@@ -30,8 +30,8 @@ REPEATED = "query and positives of an earlier row"
 IN_BENCHMARK = "a text of a benchmark's test data"
 # The notes of a version that clean_pairs and the index of benchmarks have cleaned.
 CLEANED = (
-    "Without texts that teach nothing or something wrong: a positive that is its query; a negative that is empty, a positive, the"
-    " query or a repeated one. Without texts of the benchmarks' test data that the index of the source has."
+    "Without positives that equal their query, negatives that are empty, repeated or equal to the query or a positive, and"
+    " repeated rows, all ignoring case, punctuation and white space. Without texts of benchmarks' test data that the index has."
 )
 
 

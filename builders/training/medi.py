@@ -18,8 +18,8 @@ from builders.tasks import Contrastive
 COMMIT = "0db897b54a91d6bfaa1aae83763a890872122a0b"
 FIRST_SHARD = "4a449b99cc858bb8d3faf04212636a8b216ea9c4497b37eb4fc39581cda76e2b"
 SHARDS = tuple(f"data/train-{number:05}-of-00006.parquet" for number in range(6))
-# The task_name in the file of each config. They are inferred from the scripts of MEDI2, by the same author: a file with others is
-# refused, with all of its names.
+# The task_name in the file of each config. They are inferred from the scripts of MEDI2 (github.com/ContextualAI/gritlm): a file
+# with others is refused, with all of its names.
 SETS: Mapping[str, str] = {
     "agnews": "agnews",
     "amazonqa": "amazon-qa",

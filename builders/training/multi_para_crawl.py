@@ -88,8 +88,8 @@ def contrastive(raw: RawFiles, *, rows: int = 300_000, pool: int = POOL, clean: 
     removed; pairs with an empty side, with two sides that are equal ignoring case, with a side of fewer than three words,
     without a Cyrillic letter in the Russian side, or with a side of more than 500 tokens (builders.shaping.measurements) are
     dropped. Of pairs with equal English sides the first is kept; of the others the first `pool` in hash order, and of those
-    with equal Russian sides the first. Then pairs go whose LaBSE embeddings have a lower cosine than the largest multiple of
-    0.01 that leaves twice as many as `rows` (builders.shaping.measurements), and `rows` of the others are drawn in hash order.
+    with equal Russian sides the first. Then pairs are dropped whose LaBSE cosine is below a threshold, the largest multiple of
+    0.01 that leaves at least twice `rows` pairs (builders.shaping.measurements); `rows` of the others are drawn in hash order.
     `clean` also drops what builders.shaping.contrastive.clean_pairs does and what the index of benchmarks has. Columns: id
     (String: `multi_para_crawl:multi-para-crawl:<line in the source's files, from 0>`); query (String); positives (List(String),
     one); negatives, negative_kinds (List(String), empty).

@@ -72,9 +72,9 @@ def contrastive(raw: RawFiles, *, rows: int = 25_000, clean: bool = False) -> Ta
     The train file of the source. A row is a sentence with its translation; the query is in English or in Russian, by the hash of
     the row's id (builders.shaping.bitexts.draw_direction). White space at the ends of texts is removed; pairs with an empty side,
     with two sides that are equal ignoring case, or with a side of more than 500 tokens (builders.shaping.measurements) are
-    dropped. Of pairs with equal English sides the first is kept, and of those with equal Russian ones too. Then pairs go whose
-    LaBSE embeddings have a lower cosine than the largest multiple of 0.01 that leaves twice as many as `rows`
-    (builders.shaping.measurements), and `rows` of the others are drawn in hash order. `clean` also drops what
+    dropped. Of pairs with equal English sides the first is kept, and of those with equal Russian ones too. Then pairs are
+    dropped whose LaBSE cosine is below a threshold, the largest multiple of 0.01 that leaves at least twice `rows` pairs
+    (builders.shaping.measurements); `rows` of the others are drawn in hash order. `clean` also drops what
     builders.shaping.contrastive.clean_pairs does and what the index of benchmarks has. Columns: id (String:
     `news_commentary:news-commentary:<row in the source's file, from 0>`); query (String); positives (List(String), one);
     negatives, negative_kinds (List(String), empty).

@@ -69,7 +69,7 @@ SOURCE = Source(
     title="Russian StackOverflow",
     license="other",
     license_note='The card on the Hub says "other". The texts are of users of ru.stackoverflow.com, which publishes them under CC'
-    " BY-SA; the versions of that licence depend on the date of a text. Others read the dataset as CC BY-SA 2.5.",
+    " BY-SA; the version of that licence depends on the date of a text.",
     homepage="https://huggingface.co/datasets/IlyaGusev/ru_stackoverflow",
     citation="gusev2023rustackoverflow",
     files={
@@ -96,7 +96,7 @@ SOURCE = Source(
     task=Contrastive((QA, TITLE_BODY)),
     needs=("questions", "tokens", "index"),
     versions=training_versions(
-        "The sets StackOverflow QA and Title-Body of the ruMTEB paper's Table 6, as far as the paper says how.",
+        "The sets StackOverflow QA and Title-Body of the ruMTEB paper's Table 6, as far as the paper says how they were made.",
         (QA, TITLE_BODY),
     ),
     mining=mining((QA, TITLE_BODY)),

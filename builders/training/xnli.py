@@ -55,8 +55,9 @@ SOURCE = Source(
     name="xnli",
     title="XNLI, cross-lingual natural language inference: the training part in Russian",
     license="cc-by-nc-4.0",
-    license_note="One repository that has a copy of the data names this licence; the publisher's own terms were not verified.",
-    homepage="https://huggingface.co/datasets/facebook/xnli",
+    license_note="The authors' repository on GitHub has this licence. The English texts are of MultiNLI, which has terms of its"
+    " own.",
+    homepage="https://github.com/facebookresearch/XNLI",
     citation=("conneau2018xnli", "williams2018multinli"),
     annotations=("crowdsourced", "machine-generated"),
     files={

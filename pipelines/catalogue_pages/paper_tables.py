@@ -244,7 +244,7 @@ def training_markdown() -> str:
         needs = file_needs(definition.source, mine, RawSettings().lock_files)
         fetched = [need for need in needs.values() if need.access != "by hand"]
         by_hand = [key.removesuffix(f"-{row.config}") for key, need in needs.items() if need.access == "by hand"]
-        known = f"{sum(need.digest for need in fetched)} of {len(fetched)}"
+        known = f"{sum(need.digest for need in fetched)} of {len(fetched)}" if fetched else "none to download"
         ours = [f"`{row.dataset}`, `{row.config}`", definition.license, known, ", ".join(by_hand)]
         lines.append(f"| {' | '.join([row.set, f'{float(row.thousands):g}K', *ours])} |")
     return "\n".join(lines) + "\n"

@@ -27,8 +27,6 @@ from pipelines.raw.requests import file_url
 from pipelines.raw.settings import stored_file
 
 MEASURED = Path(__file__).with_name("measured_builds.json")
-GROUPS = ("rumteb", "ateb")  # whose totals are shown
-
 Access = Literal["open", "gated", "by hand"]
 
 
@@ -124,13 +122,17 @@ def total(sources: Iterable[SourceNeed]) -> Total:
     )
 
 
-def group_totals(sources: Sequence[SourceNeed]) -> dict[str, Total]:
-    """The totals of the benchmarks that have a source here, and of all sources.
+def group_totals(definitions: Sequence[Definition], lock_files: Sequence[Path]) -> dict[str, Total]:
+    """The totals of each group that has a dataset here, with the files that its own datasets need, and of all together (`sum`).
 
-    A source of two groups is counted in both, with all of its files.
+    A file that two groups need is counted in both, and once in the sum.
     """
-    groups = {name: [source for source in sources if name in source.groups] for name in GROUPS} | {"all": list(sources)}
-    return {name: total(listed) for name, listed in groups.items() if listed}
+    groups: dict[str, list[Definition]] = {}
+    for definition in definitions:
+        groups.setdefault(definition.dataset.group, []).append(definition)
+    if len(groups) > 1:
+        groups["sum"] = list(definitions)
+    return {name: total(describe_sources(own, lock_files)) for name, own in groups.items()}
 
 
 def to_json(source: SourceNeed) -> dict[str, Any]:
@@ -205,15 +207,16 @@ python -m pipelines.catalogue_pages.sources > docs/sources.md
   where to put them.
 - **size**: as the source or the lock file pins it; otherwise it is unknown until it is downloaded.
 - **digest**: whether a download is verified against a digest that is known before. A file without one is marked as unverified.
-- **build**: seconds, and the bytes of raw files and releases on disk, where all raw files were here to measure it: measured on
-  {machine}. [performance.md](performance.md) has estimates for MIRACL and RiaNews, the two largest.
+- **build**: seconds, and the bytes of the members that are read, unpacked, and of releases, where all raw files were here to
+  measure it: measured on {machine}. [performance.md](performance.md) has estimates for MIRACL and RiaNews, the two largest.
 - **licence**: of the source, as its publisher states it. The card of each dataset says more.
 """
 
 
-def sources_page(sources: Sequence[SourceNeed]) -> str:
-    """Sources for the terminal: each with its files, then the totals."""
-    lines = [_row("source, raw files", "size", "access", "digest"), _row("-" * 48, "-" * 12, "-" * 7, "-" * 6)]
+def sources_page(definitions: Sequence[Definition], lock_files: Sequence[Path]) -> str:
+    """The sources of some datasets for the terminal: each with its files, then the totals."""
+    sources = describe_sources(definitions, lock_files)
+    lines = [_row("source, raw files", "size", "access", "digest"), _row("-" * 46, "-" * 12, "-" * 7, "-" * 6)]
     for source in sources:
         lines += wrap(f"{source.name}: {source.license}; {', '.join(source.datasets)}")
         for label, size, access, digest in _file_rows(source.files):
@@ -222,7 +225,9 @@ def sources_page(sources: Sequence[SourceNeed]) -> str:
             lines += wrap(f"built: {_measured(source)}", "  ")
     lines += ["", *wrap(_measured_where(sources)), ""]
     lines += [
-        line for name, total in group_totals(sources).items() for line in wrap(_total_text(total), f"{name + ':':<8}")
+        line
+        for name, total in group_totals(definitions, lock_files).items()
+        for line in wrap(_total_text(total), f"{name + ':':<8}")
     ]
     return "\n".join(lines)
 
@@ -231,7 +236,7 @@ def render_page() -> str:
     """The page of the whole catalogue in Markdown; digests by the lock file of the repository, not by the user's cache."""
     definitions = [catalogue.load(entry) for entry in catalogue.entries().values()]
     sources = describe_sources(definitions, (LOCK_FILE,))
-    totals = [_cells(name, *_total_cells(total)) for name, total in group_totals(sources).items()]
+    totals = [_cells(name, *_total_cells(total)) for name, total in group_totals(definitions, (LOCK_FILE,)).items()]
     overview = [
         _cells(f"[{source.name}]({source.homepage})", ", ".join(source.datasets), source.license, _measured(source))
         for source in sources
@@ -270,7 +275,7 @@ def _total_cells(total: Total) -> tuple[object, ...]:
 
 def _row(label: str, size: str, access: str, digest: str) -> str:
     """A line of the terminal's table; a long name is cut in the middle."""
-    return f"{cut_middle(label, 48, end=23):<48}  {size:>12}  {access:<7}  {digest}".rstrip()
+    return f"{cut_middle(label, 46, end=23):<46}  {size:>12}  {access:<7}  {digest}".rstrip()
 
 
 def _file_rows(files: Sequence[FileNeed]) -> list[tuple[str, str, str, str]]:
@@ -280,7 +285,8 @@ def _file_rows(files: Sequence[FileNeed]) -> list[tuple[str, str, str, str]]:
         sizes = [file.bytes for file in group]
         known = [size for size in sizes if size is not None]
         size = format_size(sum(known)) if len(known) == len(sizes) else UNKNOWN
-        digest = "known" if all(file.digest for file in group) else "none"
+        digests = sum(file.digest for file in group)
+        digest = "known" if digests == len(group) else f"{digests} of {len(group)}" if digests else "none"
         number = f" ({len(group)} files)" if len(group) > 1 else ""
         rows.append((f"{label}{number}", size, group[0].access, digest))
     return rows

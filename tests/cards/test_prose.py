@@ -65,10 +65,10 @@ def test_the_opening_of_a_card_names_no_number_of_rows_of_another_version(name: 
         ("lmsys_arena", "lmsys-reranking", "there is also one of 55,000"),
         ("hh_rlhf", "hhrlhf-helpful-reranking", "`helpful-base` alone"),
         ("pku_safe_rlhf", "beavertails-helpful-reranking", "PKU-SafeRLHF-30K is taken for"),
-        ("par3", "dipper-pairclassification", "One negative for each paragraph"),
-        ("document_mt", "europarl-bitext", "names no metric"),
-        ("document_mt", "iwslt17-bitext", "names no metric"),
-        ("document_mt", "nc2016-bitext", "names no metric"),
+        ("par3", "dipper-pairclassification", "one negative for each paragraph"),
+        ("document_mt", "europarl-bitext", "names no direction"),
+        ("document_mt", "iwslt17-bitext", "names no direction"),
+        ("document_mt", "nc2016-bitext", "names no direction"),
     ],
 )
 def test_what_a_paper_leaves_open_is_called_a_choice(source: str, dataset: str, choice: str) -> None:

@@ -87,7 +87,7 @@ SOURCE = Source(
     task=Classification(labels=LABELS),
     needs=("reviews",),
     versions={
-        "1.0.0": "The recipe of the ruMTEB paper.",
+        "1.0.0": "The recipe of the ruMTEB paper, but all ratings are removed, not only the final one.",
         "2.0.0": Version(
             f"{DEDUPLICATED} Removes ratings in more forms, such as 4 балла из 5 and 85/100, and keeps more of what only"
             " looks like one.",

@@ -25,6 +25,10 @@ def needs(*names: str) -> list[SourceNeed]:
     return describe_sources([definition_of(name) for name in names], (LOCK_FILE,))
 
 
+def page(*names: str) -> str:
+    return sources_page([definition_of(name) for name in names], (LOCK_FILE,))
+
+
 def test_the_page_is_up_to_date() -> None:
     assert PAGE.read_text("utf-8") == render_page(), "python -m pipelines.catalogue_pages.sources > docs/sources.md"
 
@@ -49,13 +53,11 @@ def test_a_dataset_needs_only_its_own_files_of_a_source() -> None:
 
 
 def test_totals_count_every_file_once_and_say_how_many_sizes_are_unknown() -> None:
-    sources = needs(
-        "cedr-classification", "georeview-classification", "georeview-clustering-p2p", "instrusum-reranking"
-    )
-    totals = group_totals(sources)
+    names = ("cedr-classification", "georeview-classification", "georeview-clustering-p2p", "instrusum-reranking")
+    totals = group_totals([definition_of(name) for name in names], (LOCK_FILE,))
     assert (totals["rumteb"].files, totals["rumteb"].bytes, totals["rumteb"].unknown) == (2, 693_026 + 378_730_064, 0)
     assert (totals["ateb"].files, totals["ateb"].unknown, totals["ateb"].gated) == (1, 1, 1)
-    assert (totals["all"].datasets, totals["all"].sources, totals["all"].files) == (4, 3, 3)
+    assert (totals["sum"].datasets, totals["sum"].sources, totals["sum"].files) == (4, 3, 3)
 
 
 def test_builds_were_measured_for_versions_that_exist() -> None:
@@ -65,11 +67,11 @@ def test_builds_were_measured_for_versions_that_exist() -> None:
 
 
 def test_the_page_for_the_terminal_fits_80_columns_and_folds_files_that_look_alike() -> None:
-    page = sources_page(needs(*NAMES))
-    assert max(map(len, page.splitlines())) <= 80
-    assert "s-*.jsonl.gz (20 files)" in page
-    assert "*/train.json (18 files)" in page
-    assert page.count("\nmiracl: ") == 1
+    text = page(*NAMES)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "s-*.jsonl.gz (20 files)" in text
+    assert "*/train.json (18 files)" in text
+    assert text.count("\nmiracl: ") == 1
 
 
 def test_show_sources_prints_the_page_or_an_object_a_source(
@@ -79,7 +81,7 @@ def test_show_sources_prints_the_page_or_an_object_a_source(
     monkeypatch.setattr("sys.argv", ["show", "--sources", "terra"])
     assert show.main() == 0
     assert (
-        "\n  TERRa.zip                                           907.3 KB  open     known\n" in capsys.readouterr().out
+        "\n  TERRa.zip" + " " * 41 + "907.3 KB  open     known\n" in capsys.readouterr().out
     )
     monkeypatch.setattr("sys.argv", ["show", "--sources", "rubq", "cedr", "--json"])
     assert show.main() == 0
@@ -97,12 +99,8 @@ def test_show_sources_prints_the_page_or_an_object_a_source(
 
 
 def test_sources_whose_build_was_never_measured_are_said_to_be_so() -> None:
-    unmeasured, measured = (
-        " ".join(sources_page(needs(name)).split()) for name in ("ru-hnp-contrastive", "cedr-classification")
-    )
+    unmeasured, measured = (" ".join(page(name).split()) for name in ("ru-hnp-contrastive", "cedr-classification"))
     assert "no build from the complete real files was measured yet; docs/performance.md has estimates" in unmeasured
     assert "measured on 2 cores" in measured
     assert "was measured yet" not in measured
-    assert "of 1 sources, no build" in " ".join(
-        sources_page(needs("ru-hnp-contrastive", "cedr-classification")).split()
-    )
+    assert "of 1 sources, no build" in " ".join(page("ru-hnp-contrastive", "cedr-classification").split())
