@@ -49,7 +49,7 @@ def test_headroom_is_against_the_best_published_model_where_the_rows_are_the_pub
     page = render_page(
         [Measured(one, partial=False) for one in (SCORES, NEWER, replace(UNSCORED, unasked="why"), OTHER)]
     )
-    assert rows_of(page, "All versions") == [
+    assert rows_of(page, "First and newest versions") == [
         "| cedr-classification 1.0.0 | accuracy | 25.0 | 40.0 length | 60.0 | 51.9 E5-mistral-7b-instruct | +11.9 | 1 |",
         (
             "| cedr-classification 2.0.0 | accuracy | 25.0 | 40.0 length | 55.0 | 51.9 E5-mistral-7b-instruct | not comparable"
