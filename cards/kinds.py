@@ -20,7 +20,8 @@ class Kind:
     name: in manifests and options. title: for people. severity: the usual one; the definition names exceptions. definition: one
     sentence. counted: what the count of a finding counts; its share is of all of these in the table, unless said otherwise.
     exact_or_folded: texts are compared exactly and after folding, and the detail of a folded finding says so. quoted: whether
-    cards may quote the text of a row. reported: recipes report it; the rows of a release do not show it.
+    cards may quote the text of a row. reported: recipes report it; the rows of a release do not show it. learned: it needs a model
+    that is trained on the rows (pipelines.profile), so no manifest has it.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Kind:
     exact_or_folded: bool = False
     quoted: bool = True
     reported: bool = False
+    learned: bool = False
 
 
 MIN_NEGATIVES = 7  # of a query: as many as ru-en-RoSBERTa was trained with
@@ -58,6 +60,11 @@ MIN_OVERLAP_STRENGTH = 0.85
 STANDARD_ERRORS = 3  # from chance, for a guess to be more than that
 MAX_COMPARED = 20_000  # candidates whose words are compared with those of their query
 LABEL_IMBALANCE_FACTOR = 10  # between the rows of the most frequent label and those of a rare one
+
+# What is learned (pipelines.profile): of real datasets, whole or with planted damage (docs/checking.md).
+MIN_DISAGREEMENT = 0.1  # of accuracies, from 0 to 1
+MAX_PERIOD = 10  # rows after which labels may repeat
+FAR_DEVIATIONS = 12  # median absolute ones, of the rarity of a text
 
 FOLDING = "Unicode NFKC, lower case, every run of punctuation and white space one space"
 MEANINGFUL = (
@@ -401,6 +408,16 @@ _KINDS = (
         reported=True,
     ),
     Kind(
+        "split_disagrees",
+        "labels that disagree with those of another split",
+        "warning",
+        "A model that learned from the first split is right on another one far less often than on the first itself, in folds, or"
+        " would be right far more often if the labels were shifted, permuted or inverted; of pairs, so do scores and shared"
+        " character trigrams; the detail says which.",
+        "rows that the model contradicts",
+        learned=True,
+    ),
+    Kind(
         "short_text",
         "text of a single character",
         "info",
@@ -515,6 +532,37 @@ _KINDS = (
         "text that is only a number",
         "info",
         "A text of training data is only a number: `1984`, `3,5`, `50 %`.",
+    ),
+    Kind(
+        "label_doubtful",
+        "label that a model contradicts",
+        "info",
+        "A model that has not seen the row finds another label likelier, where it is sure of itself; the most certain rows first.",
+        learned=True,
+    ),
+    Kind(
+        "order_tells_label",
+        "label that the number of a row tells",
+        "info",
+        f"The remainders of the number of a row by 2 to {MAX_PERIOD} tell its label or score better than permuted ones.",
+        "tables",
+        learned=True,
+    ),
+    Kind(
+        "outlier_text",
+        "text unlike all others",
+        "info",
+        f"The character trigrams of a text are rarer than usual by more than {FAR_DEVIATIONS} median absolute deviations, and no"
+        " other text is like it.",
+        learned=True,
+    ),
+    Kind(
+        "weak_group",
+        "rows on which a model is much worse",
+        "info",
+        "In a group of rows (by a column with few values, by length or by script) a model that has not seen them is right less"
+        f" often by {MIN_DISAGREEMENT * 100:.0f} points or more than elsewhere, for the same labels.",
+        learned=True,
     ),
 )
 KINDS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _KINDS})

@@ -158,7 +158,8 @@ def list_rows(found: FindingRows, limit: int | None = None) -> pl.DataFrame:
         return pl.DataFrame()
     table = found.tables[found.finding.split]
     values = _with_free_names(_values(table, rows["position"]))
-    listed = rows.select(name_rows(table, rows["position"]), **head).hstack(values)
+    listed = rows.select(name_rows(table, rows["position"]), **head).hstack(rows.drop(ROW_COLUMNS, strict=False))
+    listed = listed.hstack(values)
     if "twin" not in rows.columns:
         return listed
     numbered = rows.select("twin", "twin_split").with_row_index("__order")

@@ -51,7 +51,7 @@ class Answer:
 
 def learned_question(name: str, rows: Judged, features: Any, weigh: Weigh) -> Question:
     """A question to a linear model that learns from the other folds. features: of all rows."""
-    kept = _limit(rows.components, MOST if rows.classes < 5 else MOST * 4 // rows.classes)
+    kept = limit_to_components(rows.components, MOST if rows.classes < 5 else MOST * 4 // rows.classes)
     own = _choose(rows, kept)
     parts = [part for part in plan_folds(own.components, own.texts).parts if len(part.training)]
     features = features[kept]
@@ -69,7 +69,7 @@ def learned_question(name: str, rows: Judged, features: Any, weigh: Weigh) -> Qu
 
 def fixed_question(name: str, rows: Judged, predicted: Values) -> Question:
     """A question to a rule that learns nothing."""
-    kept = _limit(rows.components, MOST)
+    kept = limit_to_components(rows.components, MOST)
     return Question(name, _choose(rows, kept), predicted[kept])
 
 
@@ -218,7 +218,7 @@ def _choose(rows: Judged, kept: Rows) -> Judged:
     return Judged(rows.metric, rows.targets[kept], components, texts)
 
 
-def _limit(components: Sequence[str], most: int) -> Rows:
+def limit_to_components(components: Sequence[str], most: int) -> Rows:
     """Rows of whole components in the order of their hashes, at most so many (but one component at least), ascending."""
     keys = pl.Series(list(dict.fromkeys(components)), dtype=pl.String)
     rank = {key: number for number, key in enumerate(keys.gather(order_by_hash(keys, "questions")).to_list())}

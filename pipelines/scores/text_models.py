@@ -62,13 +62,17 @@ def predict_odds(training: Features, labels: Integers, scored: Features) -> Matr
     return odds
 
 
-def predict_label_sets(training: Features, labels: Integers, scored: Features) -> Integers:
-    """Whether each scored row has each label (0 or 1), by one logistic regression a label.
+def predict_label_odds(training: Features, labels: Integers, scored: Features) -> Matrix:
+    """The logarithm of the odds of each label on each scored row, by one logistic regression a label.
 
     labels: 0 or 1, a row for each training row, a column for each label.
     """
-    columns = [predict_odds(training, column, scored) > 0 for column in labels.T]
-    return np.stack(columns, axis=1).astype(np.int64)
+    return np.stack([predict_odds(training, column, scored) for column in labels.T], axis=1)
+
+
+def predict_label_sets(training: Features, labels: Integers, scored: Features) -> Integers:
+    """Whether each scored row has each label (0 or 1), by `predict_label_odds`."""
+    return (predict_label_odds(training, labels, scored) > 0).astype(np.int64)
 
 
 def predict_values(training: Features, values: Matrix, scored: Features) -> Matrix:
