@@ -20,8 +20,8 @@ class Kind:
     name: in manifests and options. title: for people. severity: the usual one; the definition names exceptions. definition: one
     sentence. counted: what the count of a finding counts; its share is of all of these in the table, unless said otherwise.
     exact_or_folded: texts are compared exactly and after folding, and the detail of a folded finding says so. quoted: whether
-    cards may quote the text of a row. reported: recipes report it; the rows of a release do not show it. learned: it needs a model
-    that is trained on the rows (pipelines.profile), so no manifest has it.
+    cards may quote the text of a row. reported: recipes report it; the rows of a release do not show it. learned: it needs a
+    model that is trained on the rows (pipelines.profile), so no manifest has it.
     """
 
     name: str
@@ -412,8 +412,8 @@ _KINDS = (
         "labels that disagree with those of another split",
         "warning",
         "A model that learned from the first split is right on another one far less often than on the first itself, in folds, or"
-        " would be right far more often if the labels were shifted, permuted or inverted; of pairs, so do scores and shared"
-        " character trigrams; the detail says which.",
+        " labels look shifted by rows, permuted, inverted or of another scale, as the detail says; of pairs, scores are compared"
+        " with the character trigrams that both sides have.",
         "rows that the model contradicts",
         learned=True,
     ),
@@ -537,12 +537,12 @@ _KINDS = (
         "label_doubtful",
         "label that a model contradicts",
         "info",
-        "A model that has not seen the row finds another label likelier, where it is sure of itself; the most certain rows first.",
+        "A model that has not seen the row finds another label likelier, where it is sure of itself.",
         learned=True,
     ),
     Kind(
         "order_tells_label",
-        "label that the number of a row tells",
+        "order of the rows that tells the label",
         "info",
         f"The remainders of the number of a row by 2 to {MAX_PERIOD} tell its label or score better than permuted ones.",
         "tables",
@@ -591,7 +591,8 @@ finding: its kind, severity, location (config, split, column), count, share, and
 that make them findings; `--findings DIR` writes all of them ([checking.md](checking.md)). Errors,
 `few_rows_of_label` and `label_without_training_rows` come from `pipelines/audit/integrity.py`, `query_in_benchmark_test` from
 recipes (`pipelines/release/finding_files.py`), all others from `pipelines/audit/quality.py`. They check all rows of all splits,
-unless a definition says otherwise.
+unless a definition says otherwise. What is learned comes from `check --profile` alone and is in no manifest
+([checking.md](checking.md#a-profile)): {learned}.
 
 This page is generated from the definitions in the code, `cards.kinds.KINDS`:
 
@@ -614,7 +615,8 @@ finds.
 
 def render_page() -> str:
     """The page in Markdown: a table of kinds for each severity, in the order of reports, then the measurements."""
-    sections = [HEADER]
+    learned = ", ".join(f"`{name}`" for name, kind in KINDS.items() if kind.learned)
+    sections = [HEADER.replace("{learned}", learned)]
     for severity in SEVERITIES:
         rows = [
             f"| `{name}` | {_escape(kind.definition)} | {_escape(kind.counted)} |"

@@ -18,7 +18,8 @@ from builders import limits
 from builders.errors import ReleaseError
 from cards import markdown
 from cards.figures import bar
-from cards.manifest import INVALID_JSON, Sha256, VersionNumber
+from cards.kinds import kind_name
+from cards.manifest import INVALID_JSON, Finding, Sha256, VersionNumber
 
 SCORES_FORMAT = 1
 Score = Annotated[float, msgspec.Meta(ge=-100, le=100)]  # times 100, as papers and leaderboards print it
@@ -142,12 +143,24 @@ class Shortcut:
     components: int | None = None
 
 
+@dataclass(frozen=True)
+class Profile:
+    """What was learned from the rows (pipelines.profile.searches).
+
+    notes: a sentence a split: how many rows were looked at, and how well the model does. findings: with up to a hundred rows.
+    """
+
+    notes: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Scores:
     """All scores of a release.
 
     content_sha256: of the rows that were scored. metric: the main score of the task (`accuracy`). split: the one scored.
-    packages: versions of the packages that computed the baselines. unasked: why shortcuts were not looked for, if so.
+    packages: versions of the packages that computed the baselines. unasked: why shortcuts were not looked for, if so. profile:
+    None in files of older versions of this package, and where only models were scored.
     """
 
     format: int = SCORES_FORMAT
@@ -161,6 +174,7 @@ class Scores:
     models: tuple[ModelScore, ...] = ()
     packages: dict[str, str] = field(default_factory=dict)
     unasked: str = ""
+    profile: Profile | None = None
 
     @property
     def chance(self) -> float | None:
@@ -262,6 +276,7 @@ def score_section(scores: Scores) -> str:
     lines = [HEADING, "\n", f"{_introduction(scores)}\n", "\n"]
     remarks = [f"- ⚠ {describe_shortcut(shortcut)}\n" for shortcut in scores.shortcuts]
     remarks += [f"- Shortcuts were not looked for: {markdown.plain(scores.unasked)}.\n"] if scores.unasked else []
+    remarks += [f"- {markdown.plain(finding)}.\n" for finding in describe_profile(scores)]
     lines += [*remarks, "\n"] if remarks else []
     lines += ["| | labels seen | score | |\n", "| --- | --- | ---: | --- |\n"]
     lines += [_model_row(model, scores.metric) for model in sorted(scores.models, key=lambda model: -model.score)]
@@ -288,6 +303,14 @@ def describe_shortcut(shortcut: Shortcut) -> str:
         f"**A shortcut**: {BASELINES.get(shortcut.baseline, shortcut.baseline)}: {shortcut.score:.1f} ({metric}; chance is"
         f" {shortcut.chance:.1f}{_evidence(shortcut)}). {MEANING}"
     )
+
+
+def describe_profile(scores: Scores) -> list[str]:
+    """The findings of a profile, a sentence each."""
+    return [
+        f"{kind_name(found.kind)} in {found.location}: {found.count:,} ({found.share:.1%}); {found.detail}"
+        for found in (scores.profile.findings if scores.profile else ())
+    ]
 
 
 MEANING = "The annotation left a trait that tells the label without the task."

@@ -18,7 +18,7 @@ from pipelines import command
 if TYPE_CHECKING:
     import argparse
 
-    from pipelines.checking.checks import CheckResult
+    from pipelines.checking.checks import CheckResult, Profiler
     from pipelines.checking.targets import Target
     from pipelines.checking.verdict import Condition
     from pipelines.release.statements import Verified
@@ -39,6 +39,7 @@ EXAMPLES = """\
     embedding-datasets check cedr --json                       for programs: docs/checking.md lists the keys
     embedding-datasets check data/ --format github             beside a run of GitHub Actions; markdown and sarif too
     embedding-datasets check cedr --findings rows/             all rows of every finding, as Parquet
+    embedding-datasets check data.csv --profile                train a model on the rows: are labels shifted or wrong?
   everything an organisation has published, every tag and main, against the ledger:
     embedding-datasets check --org ORG                         downloads and verifies all of it
     embedding-datasets check --org ORG cedr rubq --no-download compares the digests and commits of two sources
@@ -66,7 +67,7 @@ def main() -> int:
     from pipelines.process.stages import show_stages
     from pipelines.release.finding_files import write_findings
 
-    conditions = parse_conditions(options.fail_on)
+    conditions, profiler = parse_conditions(options.fail_on), _load_profiler(options)
     statement = _read_statement(options)
     codes, sections = [0], []
     kept: list[CheckResult] = []
@@ -86,7 +87,7 @@ def main() -> int:
                     codes.append(_compare(target, as_json=options.format == "json"))
                     continue
                 with show_stages("/".join(Path(target.name).parts[-2:])):
-                    results = _check(target, options, statement)
+                    results = _check(target, options, statement, profiler)
                 for result in results:
                     codes.append(_show(result, conditions, options.format))
                     kept += [result] if options.format == "sarif" else []
@@ -116,13 +117,32 @@ def _read_statement(options: argparse.Namespace) -> Verified | None:
     return verify_statement(options.statement, options.key)
 
 
-def _check(target: Target, options: argparse.Namespace, statement: Verified | None) -> list[CheckResult]:
+def _load_profiler(options: argparse.Namespace) -> Profiler | None:
+    """What finds damage that is learned, with more rows for programs; None without --profile.
+
+    Raises UsageError where its packages are not installed.
+    """
+    if not options.profile:
+        return None
+    from pipelines.scores.results import require_packages
+
+    require_packages()
+    from functools import partial
+
+    from pipelines.profile.searches import LISTED, profile_tables
+
+    return partial(profile_tables, listed=LISTED) if options.format == "json" else profile_tables
+
+
+def _check(
+    target: Target, options: argparse.Namespace, statement: Verified | None, profiler: Profiler | None
+) -> list[CheckResult]:
     from cards.kinds import SAMPLE
     from pipelines.checking.checks import check_target
 
     language_sample = None if options.audit_language == "all" else SAMPLE
     foreign = command.foreign_options(options)
-    return check_target(target, foreign, language_sample=language_sample, statement=statement)
+    return check_target(target, foreign, language_sample=language_sample, statement=statement, profiler=profiler)
 
 
 def _show(result: CheckResult, conditions: Sequence[Condition], form: str) -> int:
@@ -258,6 +278,12 @@ def parser() -> argparse.ArgumentParser:
         default="sample",
         help="detect the language of a sample of the texts (the default), or of every text, which takes a while",
     )
+    arguments.add_argument(
+        "--profile",
+        action="store_true",
+        help="also train a simple model on labelled rows, about a minute for 10,000: it finds labels that are shifted, permuted"
+        " or doubtful, an order of rows that tells the label, outliers and weak groups; needs the extra `scores`",
+    )
     signed = arguments.add_argument_group("for a statement about a release (docs/reproducibility.md)")
     signed.add_argument(
         "--statement", type=Path, metavar="FILE", help="verify this signed statement, and compare it with the release"
@@ -319,8 +345,8 @@ def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespa
     """Exit with a usage error where options do not fit together."""
     if options.scale and not (options.scale[0] < options.scale[1] and all(map(math.isfinite, options.scale))):
         arguments.error("--scale needs two numbers, the lower one first")
-    if options.against and (options.html or options.fail_on or options.findings):
-        arguments.error("--against only compares figures: leave out --html, --fail-on and --findings")
+    if options.against and (options.html or options.fail_on or options.findings or options.profile):
+        arguments.error("--against only compares figures: leave out --html, --fail-on, --findings and --profile")
     audit = (
         options.html,
         options.findings,
@@ -329,6 +355,7 @@ def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespa
         options.task,
         options.language,
         options.map,
+        options.profile,
     )
     if (options.org or options.against) and options.format not in ("text", "json"):
         arguments.error("--org and --against print text or JSON: leave out --format, or use --format json")

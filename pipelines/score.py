@@ -37,6 +37,7 @@ def main() -> int:
     releases = _find_releases(options.names, options.output)
     require_packages()
     from pipelines.process.stages import show_stages
+    from pipelines.profile.releases import profile_release
     from pipelines.scores.scoring import ScoreOptions, score_release, scores_to_json
 
     raw = command.raw_settings(options)
@@ -54,6 +55,7 @@ def main() -> int:
         try:
             with show_stages(f"{name} {version}"):
                 scored = score_release(definition, release_dir, asked)
+                scored = profile_release(definition, release_dir, scored, asked)
         except DatasetError as error:
             command.print_error(error)
             if options.json:

@@ -40,6 +40,7 @@ LAYERS = (
     {"pipelines.hub"},
     {"pipelines.models"},
     {"pipelines.scores"},
+    {"pipelines.profile"},
     {"pipelines.checking"},
     {"pipelines.catalogue_pages"},
     {"pipelines.decontamination"},

@@ -23,6 +23,8 @@ from pipelines.audit.tables import Frames, Location, row_id
 
 EXAMPLES = 5
 ROW_COLUMNS = ("position", "row", "twin_split", "twin")
+# What is said of a row beside its values, where a model judged it (pipelines.profile).
+NOTE_COLUMNS = ("given label", "likelier label", "times likelier", "rank deviations", "median deviations")
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,7 @@ def _twins(rows: pl.DataFrame) -> list[tuple[str, int]]:
     return list(rows.select("twin_split", "twin").iter_rows()) if "twin" in rows.columns else []
 
 
-OWN_COLUMNS = ("row", "column", "detail", "twin_split", "twin")
+OWN_COLUMNS = ("row", "column", "detail", "twin_split", "twin", *NOTE_COLUMNS)
 
 
 def list_rows(found: FindingRows, limit: int | None = None) -> pl.DataFrame:
@@ -147,6 +149,7 @@ def list_rows(found: FindingRows, limit: int | None = None) -> pl.DataFrame:
     - `row`: the name of the row; `column` and `detail`: those of the finding.
     - the columns of the table, with the row's values; null where the row is not in the table (an unjudged pair). A column with a
       name that is used here gets a `_` at its end.
+    - NOTE_COLUMNS: what a model says of the row. Only for kinds that are learned.
     - `twin_split` and `twin`: the split and the name of the row that makes it a finding; `twin <column>`: the values of that row.
       Only for kinds that compare rows.
     """
@@ -158,8 +161,8 @@ def list_rows(found: FindingRows, limit: int | None = None) -> pl.DataFrame:
         return pl.DataFrame()
     table = found.tables[found.finding.split]
     values = _with_free_names(_values(table, rows["position"]))
-    listed = rows.select(name_rows(table, rows["position"]), **head).hstack(rows.drop(ROW_COLUMNS, strict=False))
-    listed = listed.hstack(values)
+    notes = rows.drop(ROW_COLUMNS, strict=False)
+    listed = rows.select(name_rows(table, rows["position"]), **head).hstack(notes).hstack(values)
     if "twin" not in rows.columns:
         return listed
     numbered = rows.select("twin", "twin_split").with_row_index("__order")

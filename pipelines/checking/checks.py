@@ -1,7 +1,7 @@
 """Checks a release against its manifest, and audits the rows of releases and of any other dataset."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,9 @@ from pipelines.release.loading import find_loading_faults
 from pipelines.release.resolution import CARD
 from pipelines.release.statements import Verified, contradictions, describe_statement
 
+# What pipelines.profile.searches.profile_tables says of tables; that module needs packages of an extra.
+Profiler = Callable[[tasks.Task, Frames], tuple[list[FindingRows], list[str]]]
+
 
 @dataclass(frozen=True)
 class CheckResult:
@@ -69,11 +72,13 @@ def check_release(
     language_sample: int | None,
     fetched: Fetched | None = None,
     statement: Verified | None = None,
+    profiler: Profiler | None = None,
 ) -> CheckResult:
     """Verify the files and rows of a release against its manifest, and what `load_dataset` reads; audit the rows again.
 
     language_sample: see pipelines.audit.quality.audit_tables. fetched: where the release is from, if it is from the Hub: its
     folder then has only the files of the release. statement: one whose signature was verified, to compare with the release.
+    profiler: finds what is learned from the rows, which no manifest has.
 
     Raises ReleaseError for a folder that is not a release of a dataset of the catalogue.
     """
@@ -103,6 +108,8 @@ def check_release(
     version = definition.dataset.versions.get(manifest.version)
     if version and not manifest.sample:
         findings = explain_findings(findings, version.known)
+    learned, sentences = profiler(task, rows) if profiler and audited else ([], [])
+    found, findings, notes = found + learned, findings + [rows.finding for rows in learned], notes + sentences
     head = {
         "dataset": manifest.dataset,
         "version": manifest.version,
@@ -176,11 +183,17 @@ def make_report(
 
 
 def check_dataset(
-    path: Path, name: str, options: ForeignOptions, *, language_sample: int | None, single: bool = False
+    path: Path,
+    name: str,
+    options: ForeignOptions,
+    *,
+    language_sample: int | None,
+    single: bool = False,
+    profiler: Profiler | None = None,
 ) -> list[CheckResult]:
     """Audit a dataset that is not a release, in a folder or a single file; one result for each subset.
 
-    name: for the report. single: several subsets are an error, before any is audited.
+    name: for the report. single: several subsets are an error, before any is audited. profiler: as in check_release.
 
     Raises SourceError where a table cannot be read or none has a task type, for a symbolic link out of the folder and for a file
     in another format; UsageError where the task type is ambiguous.
@@ -190,7 +203,7 @@ def check_dataset(
         datasets = read_datasets(files, options)
         if single:
             _require_one(name, datasets)
-        return [_check_foreign(path, name, dataset, language_sample) for dataset in datasets]
+        return [_check_foreign(path, name, dataset, language_sample, profiler) for dataset in datasets]
 
 
 def check_tables(
@@ -223,8 +236,15 @@ def _require_one(name: str, datasets: Sequence[ForeignDataset]) -> None:
         raise UsageError(what, found=", ".join(subsets), todo=f"name one: subset={subsets[0]!r}")
 
 
-def _check_foreign(where: Path | str, name: str, dataset: ForeignDataset, language_sample: int | None) -> CheckResult:
+def _check_foreign(
+    where: Path | str,
+    name: str,
+    dataset: ForeignDataset,
+    language_sample: int | None,
+    profiler: Profiler | None = None,
+) -> CheckResult:
     findings, audited = audit_foreign(dataset, language_sample=language_sample)
+    learned, sentences = profiler(audited.task, audited.frames) if profiler and audited else ([], [])
     head = {
         "dataset": name,
         "subset": dataset.subset,
@@ -232,9 +252,9 @@ def _check_foreign(where: Path | str, name: str, dataset: ForeignDataset, langua
         "languages": list(dataset.languages),
         "tables": _describe_tables(dataset),
         "audited": list(audited.task.splits) if audited else [],
-        "notes": list(dataset.notes),
+        "notes": [*dataset.notes, *sentences],
     }
-    pairs = at_own_locations(dataset, findings)
+    pairs = at_own_locations(dataset, [*findings, *learned])
     own_findings = tuple(own for _, own in pairs)
     report = make_report(where, head, [], own_findings)
     task, frames = (audited.task, audited.frames) if audited else (dataset.task, {})
@@ -266,22 +286,28 @@ def check_target(
     language_sample: int | None,
     single: bool = False,
     statement: Verified | None = None,
+    profiler: Profiler | None = None,
 ) -> list[CheckResult]:
     """The results for a target, one for each subset of a dataset that is not a release. options: for such a dataset.
 
-    single: several subsets are an error, before any is audited. statement: to compare with a release.
+    single: several subsets are an error, before any is audited. statement: to compare with a release. profiler: as in
+    check_release.
 
     Raises what locate_target, check_release and check_dataset raise, UsageError for a statement and anything but a release.
     """
     path, fetched = (target.file, None) if target.file else locate_target(target, options.subsets)
     if (path / folder.MANIFEST).exists():
-        results = [check_release(path, language_sample=language_sample, fetched=fetched, statement=statement)]
+        results = [
+            check_release(
+                path, language_sample=language_sample, fetched=fetched, statement=statement, profiler=profiler
+            )
+        ]
     else:
         if statement is not None:
             todo = "leave out --statement, or name a release of this package"
             raise UsageError("a statement is about a release", where=target.name, todo=todo)
         name = dataset_name(target, path)
-        results = check_dataset(path, name, options, language_sample=language_sample, single=single)
+        results = check_dataset(path, name, options, language_sample=language_sample, single=single, profiler=profiler)
     for result in results:
         result.report.update(path=target.name, revision=fetched.folder.name if fetched else None)
     return results

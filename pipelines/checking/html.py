@@ -22,7 +22,7 @@ from cards.kinds import KINDS
 from cards.manifest import SEVERITIES, Finding
 from cards.render import CARDS
 from pipelines.audit import statistics
-from pipelines.audit.findings import EXAMPLES, OWN_COLUMNS, list_rows
+from pipelines.audit.findings import EXAMPLES, NOTE_COLUMNS, OWN_COLUMNS, list_rows
 from pipelines.audit.statistics import count_labels
 from pipelines.audit.tables import JUDGED_TABLES, Frames, count_rows, model_input
 from pipelines.checking.checks import CheckResult
@@ -134,6 +134,7 @@ def _examples(result: CheckResult) -> list[list[Example]]:
         for table, column in JUDGED_TABLES.items():
             other = judged.get((table, finding.split), {}).get(row.get(prefix + column) or "", {})
             values += [(f"{table}: {part}", other[part]) for part in ("title", "text") if part in other]
+        values += [(column, row[column]) for column in NOTE_COLUMNS if column in row]
         shown = tuple((column, _readable(value)) for column, value in values if value != "")
         if prefix:
             return Example(f"{row['twin_split']}: {row['twin']}", shown)

@@ -24,7 +24,15 @@ from builders import tasks
 from cards.kinds import FAR_DEVIATIONS, KINDS, MAX_PERIOD, MIN_DISAGREEMENT, MIN_LABEL_ROWS
 from cards.manifest import Finding
 from cards.scores import metric_name
-from pipelines.audit.findings import FindingRows, table_finding, with_examples, without_rows
+from pipelines.audit.findings import (
+    EXAMPLES,
+    NOTE_COLUMNS,
+    FindingRows,
+    list_rows,
+    table_finding,
+    with_examples,
+    without_rows,
+)
 from pipelines.audit.shortcuts import NO_LABEL, row_labels
 from pipelines.audit.tables import Frames, available_splits
 from pipelines.process.stages import stage
@@ -55,6 +63,7 @@ from pipelines.scores.text_models import (
     weigh_terms,
 )
 
+LISTED = 100  # rows of a finding, for programs
 MOST = 10_000  # rows of a split
 WORK = 20_000_000  # characters times labels of a split: about a minute
 MAX_GROUPS = 20  # values of a column that divides the rows into groups
@@ -126,10 +135,10 @@ class View:
         return float(values.mean()), *interval_of_mean(self.examined.components, values)
 
 
-def profile_tables(task: tasks.Task, frames: Frames) -> tuple[list[FindingRows], list[str]]:
+def profile_tables(task: tasks.Task, frames: Frames, *, listed: int = EXAMPLES) -> tuple[list[FindingRows], list[str]]:
     """What is learned from the rows of a dataset: findings, the most certain rows of each first, and a sentence on each split.
 
-    frames: its tables by config and split, without defects.
+    frames: its tables by config and split, without defects. listed: how many rows of a finding are examples.
     """
     if not task.type.label:
         return [], [f"profile: nothing is learned from {task.type.name}, which has no labels"]
@@ -138,17 +147,26 @@ def profile_tables(task: tasks.Task, frames: Frames) -> tuple[list[FindingRows],
         graded = isinstance(task, tasks.STS)
         if graded or isinstance(task, tasks.PairClassification):
             views = [_view_pairs(examined, graded=graded) for examined in splits]
-        elif splits and len(splits[0].names) > single:
-            views = [
-                _view_labels(splits, number, odds, single=single) for number, odds in enumerate(_predict_labels(splits))
-            ]
         else:
+            predicted = _predict_labels(splits) if splits else []
+            views = [_view_labels(splits, number, odds, single=single) for number, odds in enumerate(predicted)]
+        if not views:
             return [], ["profile: nothing is learned: too few rows with different labels"]
-        found, notes = find_disagreements(views, graded=graded) if views else ([], [])
+        found, notes = find_disagreements(views, graded=graded)
         labelled, disagreeing = [view for view in views if view.examined.names], {one.finding.split for one in found}
         found += find_doubtful_labels([view for view in labelled if view.examined.split not in disagreeing])
         found += find_weak_groups(labelled) + find_order(views) + find_outliers(views)
-    return with_examples(found, frames), notes
+    return [_name_rows(found_rows, listed) for found_rows in with_examples(found, frames)], notes
+
+
+def _name_rows(found: FindingRows, listed: int) -> FindingRows:
+    """The finding with its first rows as examples, each with what is said of it."""
+    rows = list_rows(found, listed)
+    notes = [name for name in NOTE_COLUMNS if name in rows.columns]
+    examples = [
+        "; ".join([row["row"], *(f"{name} {row[name]}" for name in notes)]) for row in rows.iter_rows(named=True)
+    ]
+    return replace(found, finding=replace(found.finding, examples=tuple(examples)))
 
 
 def _read_splits(task: tasks.Task, frames: Frames) -> list[Examined]:
@@ -167,6 +185,8 @@ def _read_splits(task: tasks.Task, frames: Frames) -> list[Examined]:
         is_common = pl.col("rows").is_between(MIN_LABEL_ROWS, first.height - MIN_LABEL_ROWS)
         names = counts.filter(is_common)["label"].to_list()
         has_label = [pl.col("label").list.contains(name).alias(name) for name in names]
+        if len(names) <= isinstance(task, tasks.Classification | tasks.Clustering):
+            return []
     values = {split: own.select(has_label).cast(pl.Float64).to_numpy() for split, own in labels.items()}
     splits = [_examine(task, split, table, values[split], names) for split, table in tables.items()]
     return [examined for examined in splits if len(set(examined.components)) >= LEAST]
@@ -246,7 +266,7 @@ def _view_labels(splits: Sequence[Examined], number: int, odds: Values, *, singl
     margin = np.round(likely - own_likely, DIGITS)
     words = [[", ".join(names[row > 0]) or NO_LABEL for row in labels] for labels in (given, likelier)]
     times = np.exp(np.minimum(margin, 15)).round(1)
-    notes = pl.DataFrame({"given": words[0], "likelier": words[1], "times likelier": times})
+    notes = pl.DataFrame({"given label": words[0], "likelier label": words[1], "times likelier": times})
     return View(examined, own, moved, other, margin, np.round(likely, DIGITS), notes)
 
 
@@ -258,15 +278,17 @@ def _moved(lag: int) -> str:
 def _view_pairs(examined: Examined, *, graded: bool) -> View:
     """The view of pairs, whose scores rise with the share of common trigrams. graded: they are scores, not labels.
 
-    The mean product of ranks with mean 0 and deviation 1 is Spearman's correlation.
+    The mean product of ranks with mean 0 and deviation 1 is Spearman's correlation; how a row would change it, is added to that.
     """
     lagged = [examined.labels(lag)[:, 0] for lag in (0, *LAGS)]
     ranks = rankdata([examined.similarity, *lagged], axis=1) - (len(examined.rows) + 1) / 2
     ranks /= np.maximum(ranks.std(axis=1, keepdims=True), 10.0**-DIGITS)
-    own, *others = ranks[0] * ranks[1:]
+    products = ranks[0] * ranks[1:]
+    correlations = products.mean(axis=1, keepdims=True)
+    own, *others = products + correlations * (1 - (ranks[0] ** 2 + ranks[1:] ** 2) / 2)
     inverted, far = {"labels look inverted": -own}, np.abs(ranks[0] - ranks[1])
     moved = {_moved(lag): other for lag, other in zip(LAGS, others, strict=True)} | (inverted if graded else {})
-    return View(examined, own, moved, inverted, far - FAR_RANKS, far, pl.DataFrame({"deviations": far.round(1)}))
+    return View(examined, own, moved, inverted, far - FAR_RANKS, far, pl.DataFrame({"rank deviations": far.round(1)}))
 
 
 def find_disagreements(views: Sequence[View], *, graded: bool) -> tuple[list[FindingRows], list[str]]:
@@ -281,7 +303,8 @@ def find_disagreements(views: Sequence[View], *, graded: bool) -> tuple[list[Fin
     for view in views:
         labels, candidates, (score, low, high) = view.examined.labels(), dict(view.moved), view.measure(view.own)
         looked_at = f"{len(labels):,} of {len(view.examined.all_labels):,} {view.examined.split} rows looked at"
-        notes.append(f"{looked_at}: {what} {_show(score, low, high)}, {_show(*first)} on {views[0].examined.split}")
+        compared = "" if view is views[0] else f", {_show(*first)} on {views[0].examined.split}"
+        notes.append(f"{looked_at}: {what} {_show(score, low, high)}{compared}")
         least, reason = score + MIN_DISAGREEMENT, ""
         if high < first[1] and first[0] >= least:
             candidates |= view.other
@@ -294,6 +317,8 @@ def find_disagreements(views: Sequence[View], *, graded: bool) -> tuple[list[Fin
             reason = f"scores look like those of another scale, {spread[0] ** 0.5:.2f} times as wide"
         if reason:
             findings.append(view.find("split_disagrees", np.flatnonzero(view.margin > 0), f"{notes[-1]}; {reason}"))
+            if view is views[0] and view.examined.names:
+                break  # a model that learned wrong labels says nothing of other splits
     return findings, notes
 
 
@@ -377,7 +402,7 @@ def find_outliers(views: Sequence[View]) -> list[FindingRows]:
     for view, (start, end) in zip(views, pairwise(ends), strict=True):
         if len(rows := far[(start <= far) & (far < end)]):
             detail = f"rarer than usual by {rarity[rows].min()} median deviations or more"
-            own = replace(view, margin=rarity[start:end], notes=pl.DataFrame({"rarity": rarity[start:end]}))
+            own = replace(view, margin=rarity[start:end], notes=pl.DataFrame({"median deviations": rarity[start:end]}))
             findings.append(own.find("outlier_text", rows - start, detail))
     return findings
 

@@ -9,7 +9,7 @@ measured_scores.json holds their scores, because nobody has all raw files when t
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import msgspec
@@ -75,7 +75,7 @@ def record_scores_below(releases: Path) -> int:
     for path in sorted(releases.glob(f"*/*/{folder.SCORES}")):
         manifest, present = folder.read_manifest(path.parent), folder.read_scores(path.parent)
         if manifest and present and not manifest.sample and present.content_sha256 == manifest.content_sha256:
-            measured[present.dataset, present.version] = Measured(present, manifest.partial)
+            measured[present.dataset, present.version] = Measured(replace(present, profile=None), manifest.partial)
             found += 1
     text = json.dumps([asdict(release) for release in _ordered(measured.values())], ensure_ascii=False, indent=1)
     write_atomically(MEASURED, f"{text}\n")

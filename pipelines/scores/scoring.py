@@ -23,6 +23,7 @@ from cards.scores import (
     ModelScore,
     Scores,
     Shortcut,
+    describe_profile,
     encode_scores,
     metric_name,
     model_lead,
@@ -235,6 +236,7 @@ def score_page(scored: Scored, release_dir: Path, *, width: int | None) -> list[
     lines += table([heading, *ordered], width=width).splitlines()
     remarks = [_shortcut(shortcut) for shortcut in scores.shortcuts]
     remarks += [f"shortcuts were not looked for: {scores.unasked}"] if scores.unasked else []
+    remarks += describe_profile(scores)
     for model in scores.models:
         if (published := model.published) is not None:
             ours = model.score if model.same_metric is None else model.same_metric

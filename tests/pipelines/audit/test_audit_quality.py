@@ -10,7 +10,7 @@ from pipelines.audit.texts import TEXT_CONDITIONS
 
 def test_every_kind_is_planted() -> None:
     assert set(PLANTERS) == {
-        name for name, kind in KINDS.items() if not kind.reported
+        name for name, kind in KINDS.items() if not (kind.reported or kind.learned)
     }  # the rows alone do not tell these
 
 
