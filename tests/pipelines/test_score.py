@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from builders.errors import ReleaseError, UsageError
-from cards.scores import ModelScore
+from cards.scores import ModelScore, Profile, decode_scores
 from pipelines.make import BuildResult, BuildSettings, make
 from pipelines.scores import scoring
-from pipelines.scores.scoring import ScoreOptions, score_page, score_release
+from pipelines.scores.scoring import ScoreOptions, record_scores, score_page, score_release
 from pipelines.show import describe
 from tests.support.processes import run
 from tests.support.releases import definition_of, sample_settings
@@ -58,6 +58,21 @@ def test_the_command_shows_the_scores_and_writes_them_into_the_release(outcome: 
     assert describe(definition_of(TERRA), "1.0.0", outcome.release_dir.parents[1])["scores"]["summary"].startswith(
         "chance "
     )
+
+
+def test_the_profile_is_written_and_old_files_get_it(settings: BuildSettings) -> None:
+    release_dir = make(definition_of(CEDR), "1.0.0", settings).release_dir
+    run("score", str(release_dir))
+    path = release_dir / "scores.json"
+    scores = decode_scores(path.read_bytes(), str(path))
+    assert scores.profile == Profile(("profile: nothing is learned: too few rows with different labels",), ())
+    old = json.loads(path.read_bytes())
+    del old["profile"]
+    assert decode_scores(json.dumps(old).encode(), "scores.json") == replace(scores, profile=None)
+    record_scores(release_dir, replace(scores, profile=None))
+    assert json.loads(run("score", str(release_dir), "--json").stdout)["state"] == "scored"
+    again = json.loads(run("score", str(release_dir), "--json").stdout)
+    assert (again["state"], again["profile"]["findings"]) == ("up to date", [])
 
 
 def test_a_model_is_added_to_baselines_and_is_not_evaluated_twice(
