@@ -73,9 +73,10 @@ WEAK = 0.3  # from chance to always right: below that, labels may be shifted
 MAX_SPREAD = 2.25  # between the variances of the scores of two splits
 FAR_RANKS = 2.0  # standard deviations between the ranks of a score and of a similarity, for a pair to be listed
 MIN_SUREST = 50  # rows in the surest tenth of a split
-MAX_CONTRADICTED = 0.2  # of these: a model that is wrong there more often cannot judge labels
+MAX_CONTRADICTED = 0.15  # of these: a model that is wrong there more often cannot judge labels
 INFORMED = 0.75  # their contradictions, by those of all rows: above that the model knows nothing
 PLATEAU = 2.5  # times as many contradictions in the next two tenths: above that, they are errors of the model
+MAX_MARGIN = 15.0  # the logarithm of how much likelier a label is: more is shown as this
 MAX_FAR = 0.01  # of the texts: more of them are not outliers but a part of the data
 MAX_SIMILARITY = 0.5  # of an outlier and any other text: the cosine of the TF-IDF of their trigrams
 ORDERED = 2_000  # rows of a split whose numbers are asked for their labels
@@ -154,9 +155,9 @@ def profile_tables(task: tasks.Task, frames: Frames, *, listed: int = EXAMPLES) 
         if not views:
             return [], ["profile: nothing is learned: too few rows with different labels"]
         found, notes = find_disagreements(views, graded=graded)
-        labelled, disagreeing = [view for view in views if view.examined.names], {one.finding.split for one in found}
-        found += find_doubtful_labels([view for view in labelled if view.examined.split not in disagreeing])
-        found += find_weak_groups(labelled) + find_order(views) + find_outliers(views)
+        disagreeing, first = {disagreement.finding.split for disagreement in found}, views[0].examined.split
+        sound = [view for view in views if view.examined.names and not disagreeing & {first, view.examined.split}]
+        found += find_doubtful_labels(sound) + find_weak_groups(sound) + find_order(views) + find_outliers(views)
     return [_name_rows(found_rows, listed) for found_rows in with_examples(found, frames)], notes
 
 
@@ -190,7 +191,12 @@ def _read_splits(task: tasks.Task, frames: Frames) -> list[Examined]:
             return []
     values = {split: own.select(has_label).cast(pl.Float64).to_numpy() for split, own in labels.items()}
     splits = [_examine(task, split, table, values[split], names) for split, table in tables.items()]
-    return [examined for examined in splits if len(set(examined.components)) >= LEAST]
+    least = min(2, len(names))  # labels with enough rows
+    return [
+        examined
+        for examined in splits
+        if len(set(examined.components)) >= LEAST and (examined.labels().sum(axis=0) >= MIN_LABEL_ROWS).sum() >= least
+    ]
 
 
 def _examine(task: tasks.Task, split: str, table: pl.DataFrame, labels: Values, names: list[str]) -> Examined:
@@ -206,10 +212,10 @@ def _examine(task: tasks.Task, split: str, table: pl.DataFrame, labels: Values, 
     few = [values.cast(pl.String) for values in own if values.n_unique() <= MAX_GROUPS and not values.dtype.is_nested()]
     quarter = (texts.str.len_chars().rank("min") * 4 / (len(texts) + 1)).floor().cast(pl.Int8) + 1
     cyrillic = texts.str.count_matches(r"\p{Cyrillic}") > texts.str.count_matches(r"\p{Latin}")
-    groups = pl.DataFrame([*few, quarter.alias("quarter by length:"), cyrillic.alias("mostly Cyrillic letters:")])
+    groups = pl.DataFrame([*few, quarter.alias("quarter by length"), cyrillic.alias("mostly Cyrillic letters")])
     similarity = shared_letters(*([side[row] for row in rows] for side in sides)) if sides else np.zeros(len(rows))
-    own_components = [components[row] for row in rows]
-    return Examined(split, rows, texts.to_list(), own_components, groups, labels, names, similarity)
+    components = [components[row] for row in rows]
+    return Examined(split, rows, texts.to_list(), components, groups, labels, names, similarity)
 
 
 def _predict_labels(splits: Sequence[Examined], lag: int = 0) -> list[Values]:
@@ -221,8 +227,7 @@ def _predict_labels(splits: Sequence[Examined], lag: int = 0) -> list[Values]:
     parts = plan_folds(splits[0].components, splits[0].texts).parts
     if len(splits) > 1:
         parts += (Part(np.arange(ends[0]), np.arange(ends[0], ends[-1])),)
-    shape = (given.shape[1],)
-    odds = predict_out_of_fold(counts, given, Plan(parts), weigh_terms, predict_label_odds, columns=shape)
+    odds = predict_out_of_fold(counts, given, Plan(parts), weigh_terms, predict_label_odds, columns=given.shape[1:])
     return np.split(odds, ends[:-1])
 
 
@@ -247,7 +252,7 @@ def credit(chosen: Values, given: Values, *, single: bool) -> Values:
 def _view_labels(splits: Sequence[Examined], number: int, odds: Values, *, single: bool) -> View:
     """The view of a split. odds: of each label, a row each, as logarithms."""
     examined, names = splits[number], np.array(splits[0].names)
-    shares = splits[0].labels().mean(axis=0)
+    shares = splits[0].labels().mean(axis=0).clip(0.001, 0.999)
     usual = np.log(shares / (1 - shares))  # the odds of a label if nothing is known of the text
     given, likelier, chosen = examined.labels(), *(choose_labels(some, single=single) for some in (odds, odds - usual))
     own, moved, other = credit(chosen, given, single=single), dict[str, Values](), dict[str, Values]()
@@ -266,7 +271,7 @@ def _view_labels(splits: Sequence[Examined], number: int, odds: Values, *, singl
     likely, own_likely = (-np.logaddexp(0, odds * (1 - 2 * labels)).sum(axis=1) for labels in (likelier, given))
     margin = np.round(likely - own_likely, DIGITS)
     words = [[", ".join(names[row > 0]) or NO_LABEL for row in labels] for labels in (given, likelier)]
-    times = np.exp(np.minimum(margin, 15)).round(1)
+    times = np.exp(np.minimum(margin, MAX_MARGIN)).round(1)
     notes = pl.DataFrame({"given label": words[0], "likelier label": words[1], "times likelier": times})
     return View(examined, own, moved, other, margin, np.round(likely, DIGITS), notes)
 
@@ -279,14 +284,14 @@ def _moved(lag: int) -> str:
 def _view_pairs(examined: Examined, *, graded: bool) -> View:
     """The view of pairs, whose scores rise with the share of common trigrams. graded: they are scores, not labels.
 
-    The mean product of ranks with mean 0 and deviation 1 is Spearman's correlation; how a row would change it, is added to that.
+    The mean product of ranks with mean 0 and deviation 1 is Spearman's correlation. What is added to the products has the
+    mean 0: with it their spread is that of the correlation.
     """
     lagged = [examined.labels(lag)[:, 0] for lag in (0, *LAGS)]
     ranks = rankdata([examined.similarity, *lagged], axis=1) - (len(examined.rows) + 1) / 2
     ranks /= np.maximum(ranks.std(axis=1, keepdims=True), 10.0**-DIGITS)
-    products = ranks[0] * ranks[1:]
-    correlations = products.mean(axis=1, keepdims=True)
-    own, *others = products + correlations * (1 - (ranks[0] ** 2 + ranks[1:] ** 2) / 2)
+    correlations = (ranks[0] * ranks[1:]).mean(axis=1, keepdims=True)
+    own, *others = ranks[0] * ranks[1:] + correlations * (1 - (ranks[0] ** 2 + ranks[1:] ** 2) / 2)
     inverted, far = {"labels look inverted": -own}, np.abs(ranks[0] - ranks[1])
     moved = {_moved(lag): other for lag, other in zip(LAGS, others, strict=True)} | (inverted if graded else {})
     return View(examined, own, moved, inverted, far - FAR_RANKS, far, pl.DataFrame({"rank deviations": far.round(1)}))
@@ -299,8 +304,8 @@ def find_disagreements(views: Sequence[View], *, graded: bool) -> tuple[list[Fin
     labels are scores, so that those of two splits are spread alike.
     """
     findings, notes, first = list[FindingRows](), list[str](), views[0].measure(views[0].own)
-    usual = views[0].examined.labels().var()
-    what = "correlation of labels with common trigrams" if views[0].examined.similarity.any() else "balanced accuracy"
+    usual = max(float(views[0].examined.labels().var()), 10.0**-DIGITS)
+    what = "balanced accuracy" if views[0].examined.names else "correlation of labels with common trigrams"
     for view in views:
         labels, candidates, (score, low, high) = view.examined.labels(), dict(view.moved), view.measure(view.own)
         looked_at = f"{len(labels):,} of {len(view.examined.all_labels):,} {view.examined.split} rows looked at"
@@ -358,16 +363,12 @@ def find_doubtful_labels(views: Sequence[View]) -> list[FindingRows]:
 
 def find_order(views: Sequence[View]) -> list[FindingRows]:
     """Splits in which the remainders of the number of a row tell its label; blocks of equal labels leave none."""
-    claims = claim_shortcuts(ask([_ask_order(view.examined) for view in views]))
-    details = [
-        f"{metric_name(claim.metric)} {claim.score:.1f} ({claim.low:.1f} to {claim.high:.1f}), chance is {claim.chance:.1f};"
-        f" p = {claim.p:.4f}, corrected"
-        for claim in claims
-    ]
-    return [
-        without_rows(table_finding("order_tells_label", "default", claim.baseline, detail=detail))
-        for claim, detail in zip(claims, details, strict=True)
-    ]
+    findings = []
+    for claim in claim_shortcuts(ask([_ask_order(view.examined) for view in views])):
+        score = f"{claim.score:.1f} ({claim.low:.1f} to {claim.high:.1f}), chance is {claim.chance:.1f}"
+        detail = f"{metric_name(claim.metric)} {score}; p = {claim.p:.4f}, corrected"
+        findings.append(without_rows(table_finding("order_tells_label", "default", claim.baseline, detail=detail)))
+    return findings
 
 
 def _ask_order(examined: Examined) -> Question:
@@ -375,7 +376,7 @@ def _ask_order(examined: Examined) -> Question:
     rows = limit_to_components(examined.components, ORDERED)
     labels = examined.labels()[rows]
     classes = np.unique(labels, axis=0, return_inverse=True)[1].reshape(-1).astype(np.float64)
-    metric = "auc" if classes.max() == 1 else "cosine_spearman" if examined.similarity.any() else "accuracy"
+    metric = "auc" if classes.max() == 1 else "accuracy" if examined.names else "cosine_spearman"
     targets = labels[:, 0] if metric == "cosine_spearman" else classes
     remainders = [examined.rows[rows] % period == rest for period in range(2, MAX_PERIOD + 1) for rest in range(period)]
     own = ([column[row] for row in rows] for column in (examined.components, examined.texts))
