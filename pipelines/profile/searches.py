@@ -162,12 +162,11 @@ def profile_tables(task: tasks.Task, frames: Frames, *, listed: int = EXAMPLES) 
 
 
 def _name_rows(found: FindingRows, listed: int) -> FindingRows:
-    """The finding with its first rows as examples, each with what is said of it."""
-    rows = list_rows(found, listed)
-    notes = [name for name in NOTE_COLUMNS if name in rows.columns]
-    examples = [
-        "; ".join([row["row"], *(f"{name} {row[name]}" for name in notes)]) for row in rows.iter_rows(named=True)
-    ]
+    """The finding with its first rows as examples, each with what is said of it: `row 5 (12.3): joy -> anger`."""
+    examples, rows = list[str](), list_rows(found, listed)
+    for row in rows.iter_rows(named=True):
+        *labels, number = (str(row[name]) for name in NOTE_COLUMNS if name in rows.columns)
+        examples.append(": ".join(filter(None, (f"{row['row']} ({number})", " -> ".join(labels)))))
     return replace(found, finding=replace(found.finding, examples=tuple(examples)))
 
 

@@ -135,7 +135,8 @@ def test_at_least_half_of_the_flipped_labels_are_listed_with_the_likelier_one() 
     meant = dict(texts_of("train").iter_rows())
     assert (right["likelier label"] == [NAMES[meant[text]] for text in right["text"]]).mean() == 1
     assert listed["times likelier"].is_sorted(descending=True)
-    assert doubtful.finding.examples[0].split("; ")[1].startswith("given label ")
+    row, given, likelier, times = listed.row(0)[0], *listed.row(0)[3:6]
+    assert doubtful.finding.examples[0] == f"{row} ({times}): {given} -> {likelier}"
 
 
 def test_labels_that_repeat_every_few_rows_are_told_by_the_order_and_blocks_are_not() -> None:
