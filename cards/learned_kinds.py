@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from cards.manifest import Severity
 
-MIN_DISAGREEMENT = 0.1  # of accuracies, from 0 to 1
+MIN_DISAGREEMENT = 0.1  # of accuracies, from 0 to 1; twice that of correlations: sound splits of STSb differ by 0.09
 MAX_PERIOD = 10  # rows after which labels may repeat
 FAR_DEVIATIONS = 12  # median absolute ones, of the rarity of a text
 

@@ -310,7 +310,7 @@ def find_disagreements(views: Sequence[View], *, graded: bool) -> tuple[list[Fin
         looked_at = f"{len(labels):,} of {len(view.examined.all_labels):,} {view.examined.split} rows looked at"
         compared = "" if view is views[0] else f", {_show(*first)} on {views[0].examined.split}"
         notes.append(f"{looked_at}: {what} {_show(score, low, high)}{compared}")
-        least, reason = score + MIN_DISAGREEMENT, ""
+        least, reason = score + MIN_DISAGREEMENT * (1 if view.examined.names else 2), ""
         if high < first[1] and first[0] >= least:
             candidates |= view.other
             least, reason = max(least, (score + first[0]) / 2), "no shift or permutation explains it"
