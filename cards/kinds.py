@@ -350,8 +350,9 @@ _KINDS = (
         "text in another language",
         "warning",
         f"A text of {MIN_LETTERS} letters or more is in none of the languages of its dataset (in bitext, not in that of its"
-        f" side), as two of three detectors say; of tables with more than {LARGE_TABLE:,} rows, a fixed sample of"
-        f" {SAMPLE:,} rows is checked (`check --audit-language all`: all rows).",
+        " side), as two of three detectors say (of a text in Russian letters alone all three; of a longer text for most of its"
+        f" parts); of tables with more than {LARGE_TABLE:,} rows, a fixed sample of {SAMPLE:,} rows is checked (`check"
+        " --audit-language all`: all rows).",
         f"texts of the checked rows with {MIN_LETTERS} letters or more; the count says of how many",
     ),
     Kind(
