@@ -25,6 +25,7 @@ from pipelines.audit.texts import PATTERNS
 
 SEED = "example"
 ROWS = 5
+MOST = 0.9  # the share of a finding whose rows may not be examples
 
 
 def choose_examples(
@@ -36,7 +37,9 @@ def choose_examples(
     positions = [
         found.rows.select("position", severe=pl.lit(found.finding.severity != "info"))
         for found in findings
-        if (found.finding.config, found.finding.split) == (first, split) and "position" in found.rows.collect_schema()
+        if (found.finding.config, found.finding.split) == (first, split)
+        and found.finding.share <= MOST  # what nearly all rows have is what an ordinary row looks like
+        and "position" in found.rows.collect_schema()
     ]
     nothing = pl.LazyFrame(schema={"position": pl.UInt32, "severe": pl.Boolean})
     found = pl.concat([nothing, *positions]).unique().collect(engine="streaming")

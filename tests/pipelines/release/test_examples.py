@@ -59,6 +59,14 @@ def test_a_row_of_a_finding_is_no_example_unless_all_rows_are() -> None:
     assert shown(rows[1], findings=(leak_of(0),)) == "c", "the only row there is"
 
 
+def test_what_nearly_all_rows_have_is_shown() -> None:
+    rows = [(letter, f"A {word} day in the park..", [0]) for letter, word in zip("abcdefgh", COUNTING, strict=True)]
+    rows += [(letter, f"One {word} day in the wood..", [0]) for letter, word in zip("ijklmnop", COUNTING, strict=True)]
+    odd = ("z", "A day in the park that ends otherwise", [0])
+    assert shown(*rows, odd) != "z"
+    assert len(shown(*rows, odd)) == 5
+
+
 def test_a_label_of_which_all_rows_are_listed_for_information_is_shown_too() -> None:
     rows = [("b", "A fearful day in the park", [1]), ("c", "A joyful day in the park", [0])]
     assert shown(*rows, findings=(leak_of(1, "info"),)) == "bc"
