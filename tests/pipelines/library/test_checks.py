@@ -200,14 +200,14 @@ def test_a_name_that_was_not_built_or_means_several_is_an_error(cache: Path) -> 
 def test_two_releases_are_compared_by_record_by_folder_and_by_name(
     golden_release: Callable[..., BuildResult], copy_terra: Callable[[Path], Path], cache: Path
 ) -> None:
-    old, new = (golden_release("cedr-classification", version) for version in ("1.0.0", "3.0.0"))
+    old, new = (golden_release("cedr-classification", version) for version in ("1.0.0", "4.0.0"))
     difference = checks.diff(Release(old.release_dir, old.manifest), new.release_dir, output=None)
     assert not difference.same
     assert {(table.split, table.before, table.after) for table in difference.tables} == {
-        ("train", 32, 23),
-        ("test", 15, 14),
+        ("train", 36, 29),
+        ("test", 17, 16),
     }
-    assert "default/train: changed, 32 -> 23 rows, 0 added, 9 removed, 0 changed" in repr(difference)
+    assert "default/train: changed, 36 -> 29 rows, 1 added, 8 removed, 0 changed" in repr(difference)
     copy_terra(cache / "releases")
     assert checks.diff("terra@1.0.0", releases.load("terra"), output=None).same
     with pytest.raises(ReleaseError, match="has not been built"):
