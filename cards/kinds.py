@@ -39,6 +39,12 @@ SAMPLE = 5_000  # rows of a large table
 MIN_SHARED_PERCENT = 90  # of the shingles of two near-duplicates
 LONG_TEXT_WORDS = 60  # if one word of 60 differs, the texts share 55 of 61 runs, just over 90 %
 SHINGLE_WORDS, SHINGLE_CHARACTERS = 3, 5  # in a run
+CONTAINED_RUN, MIN_CONTAINED_WORDS = 5, 8  # words: of a run, and of a text that is looked for in longer ones
+MAX_RARE_PERCENT = 5  # of the second texts of pairs that have a rare word
+MIN_BLOCK, MAX_PAIRS = 100, 2_000  # pairs that are judged together, and of a split
+# Standard errors by which the second text of a neighbouring row fits better; below -4 in all real datasets (sign test).
+MIN_SHIFT_LEAD = 4
+FREQUENT_POSITIVE, MIN_FREQUENT = 0.2, 10  # of the queries, and queries, that a frequent positive is relevant for
 MIN_SENTENCE = 20  # characters; a shorter sentence recurs in good texts: `Yes.`
 LENGTH_OUTLIER_FACTOR = 10  # between the median length and that of an outlier
 # Cramér's V of a label and a column that tells it: a large effect (Cohen, 1988). Annotations and sources in real datasets have
@@ -57,6 +63,7 @@ MIN_STRENGTH = 0.75
 MIN_OVERLAP_STRENGTH = 0.85
 STANDARD_ERRORS = 3  # from chance, for a guess to be more than that
 MAX_COMPARED = 20_000  # candidates whose words are compared with those of their query
+NEAR_SCORES = 0.1  # of the scale: a smaller difference of scores is small
 LABEL_IMBALANCE_FACTOR = 10  # between the rows of the most frequent label and those of a rare one
 
 FOLDING = "Unicode NFKC, lower case, every run of punctuation and white space one space"
@@ -229,7 +236,7 @@ _KINDS = (
         "nearly the same text in an earlier split",
         "warning",
         "A text (in pair tasks a pair, in retrieval a query) that is not a `split_leak` is a near-duplicate of one in an"
-        f" earlier split: {NEAR}.",
+        f" earlier split: {NEAR}; or, if the detail says so, it has the same words in another order.",
         "distinct texts of the later split",
     ),
     Kind(
@@ -238,7 +245,8 @@ _KINDS = (
         "warning",
         "A text (or pair of texts; in retrieval, a query with the text of a document) has two or more labels or scores"
         f" within a split or, if the detail says so, only with the two texts in either order, only after folding ({MEANINGFUL}),"
-        " or only together with an earlier split; within a split it counts once, with the strictest of these.",
+        " or only together with an earlier split; within a split it counts once, with the strictest of these; the detail counts"
+        f" scores that differ by up to {NEAR_SCORES:.0%} of the scale apart from the others.",
         "distinct texts",
         exact_or_folded=True,
     ),
@@ -254,15 +262,16 @@ _KINDS = (
         "unjudged_twin",
         "copy of a relevant document that is not judged",
         "warning",
-        "A document (in reranking, a candidate) has the same text as one judged relevant for a query, but is not itself"
-        " judged for it.",
+        "A document (in reranking, a candidate) has the same text as one judged relevant for a query, after folding, but is not"
+        " itself judged for it; the detail counts those that are the same only after folding.",
         "pairs of query and document, as a share of these and the judgements above zero together",
     ),
     Kind(
         "query_in_corpus",
         "query that is also a document",
         "warning",
-        "A query equals a document, its text or its title, ignoring surrounding white space.",
+        "A query equals a document, its text or its title, after folding; the detail counts those judged relevant to a document"
+        " with their text.",
         "queries",
     ),
     Kind(
@@ -293,8 +302,8 @@ _KINDS = (
         "repeated text",
         "warning",
         "A text also occurs in an earlier row of its split, either exactly or, if the detail says so, only after folding (of rows"
-        f" with labels or of several splits, {MEANINGFUL}; info if texts recur by design: one side of a pair, the queries and"
-        " candidates of reranking).",
+        f" with labels or of several splits, {MEANINGFUL}; info if texts recur by design: the queries and candidates of"
+        " reranking, and the sides of pairs, where one finding counts the rows with a side of an earlier row).",
         "rows after the first; after folding, distinct texts",
         exact_or_folded=True,
     ),
@@ -402,6 +411,52 @@ _KINDS = (
         reported=True,
     ),
     Kind(
+        "contained_text",
+        "text inside a longer text of an earlier split",
+        "warning",
+        f"A text of {MIN_CONTAINED_WORDS} words or more (in pair tasks a pair; one side may be equal) that is neither a"
+        " `split_leak` nor a `near_leak` is inside a longer text of an earlier split, after folding: all its words in a row, or"
+        f" at least {MIN_SHARED_PERCENT} % of its runs of {CONTAINED_RUN} words; or, as info, a query is inside a document of its"
+        " split.",
+        "distinct texts of the later split; queries",
+    ),
+    Kind(
+        "qrels_at_chance",
+        "relevant documents that fit no better than others",
+        "warning",
+        f"Queries share a rare word (one that at most {MAX_RARE_PERCENT} % of the relevant documents have; case and punctuation"
+        " do not count) with their relevant documents about as often as with those of other queries: not more than twice as"
+        f" often, nor by {STANDARD_ERRORS} standard errors (sign test), of at least {MIN_BLOCK} judgements (of"
+        f" {2 * MAX_PAIRS:,} or more, a fixed part), as if they had been judged for other queries.",
+        "judgements above zero that were compared",
+    ),
+    Kind(
+        "pairs_at_chance",
+        "pairs that fit no better than texts of different rows",
+        "warning",
+        "The two texts of pairs fit no better than those of different rows, as in `qrels_at_chance`; in bitext, their lengths do"
+        " not either.",
+        "pairs that were compared",
+    ),
+    Kind(
+        "shifted_pairs",
+        "pairs shifted by a row",
+        "warning",
+        "The first text of pairs (in retrieval, the query of judgements above zero) fits the second text of the row before or"
+        f" after better than its own, by {MIN_SHIFT_LEAD} standard errors: more of them share a rare word, as in"
+        " `qrels_at_chance`, or, in bitext, fit in length; in the whole split, or in one of up to 10 parts of at least"
+        f" {MIN_BLOCK} pairs.",
+        "pairs of these parts, as a share of those that were compared",
+    ),
+    Kind(
+        "frequent_positive",
+        "document relevant for many queries",
+        "warning",
+        f"A document is relevant for at least {FREQUENT_POSITIVE:.0%} of the queries of its split, and for {MIN_FREQUENT} or"
+        " more, ten times as many as if all documents were relevant for equally many.",
+        "judgements above zero",
+    ),
+    Kind(
         "short_text",
         "text of a single character",
         "info",
@@ -446,7 +501,8 @@ _KINDS = (
         "nearly the same text in an earlier row",
         "info",
         "A text (in pair tasks a pair) is a near-duplicate of an earlier one of its split, without being equal to it after"
-        f" folding: {NEAR}; the detail counts those with another label or score than the text that they resemble.",
+        f" folding: {NEAR}; or, if the detail says so, it has the same words in another order; the detail counts those with"
+        " another label or score than the text that they resemble.",
         "distinct texts",
     ),
     Kind(
