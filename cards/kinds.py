@@ -55,6 +55,8 @@ MIN_STRENGTH = 0.75
 # The same for shared words, if texts with more of them are the same or relevant: that is part of the task. Paraphrases and
 # similarities have up to 0.82 (a rank correlation of 0.63), DIPPER 0.91.
 MIN_OVERLAP_STRENGTH = 0.85
+# From this strength of a place in a list on, or this association of a column, guessing comes to about a score of 90: a warning.
+MIN_DECISIVE = 0.9
 STANDARD_ERRORS = 3  # from chance, for a guess to be more than that
 MAX_COMPARED = 20_000  # candidates whose words are compared with those of their query
 LABEL_IMBALANCE_FACTOR = 10  # between the rows of the most frequent label and those of a rare one
@@ -469,7 +471,8 @@ _KINDS = (
         "A column that is neither text, label nor id tells a label from all others: Cramér's V with bias correction is at"
         f" least {MIN_ASSOCIATION} and its chi-squared statistic three standard deviations above chance, for a label that at"
         f" least {MIN_LABEL_ROWS} rows have and {MIN_LABEL_ROWS} lack (more than {NUMBER_GROUPS} different numbers or scores"
-        f" are divided into {NUMBER_GROUPS} groups of equal size).",
+        f" are divided into {NUMBER_GROUPS} groups of equal size); a warning from {MIN_DECISIVE} on, unless the column has a name of"
+        " labels (`label_name`, `rating`), which holds the label again.",
         "labels",
     ),
     Kind(
@@ -478,7 +481,8 @@ _KINDS = (
         "info",
         "Shared words tell the label of a pair, or the relevant candidate of a query, as lengths do in `label_by_length`, but"
         f" in at least {MIN_OVERLAP_STRENGTH:.0%} of the cases (STS: {2 * MIN_OVERLAP_STRENGTH - 1:.1f}) if more shared words"
-        " are the same or relevant, which is part of the task; measured is the share of all words of a pair that both texts"
+        " are the same or relevant, which is part of the task, and as a warning if fewer are, because then the scale or the labels"
+        " may be inverted; measured is the share of all words of a pair that both texts"
         " have, or of the words of a query that a candidate has, after folding, and of more than"
         f" {MAX_COMPARED:,} candidates those of a fixed part of the queries.",
         "pairs, or queries with candidates of both kinds",
@@ -487,7 +491,8 @@ _KINDS = (
         "label_by_position",
         "position that tells the relevant candidate",
         "info",
-        "The place of a candidate in the list of its query tells whether it is relevant, as lengths do in `label_by_length`.",
+        "The place of a candidate in the list of its query tells whether it is relevant, as lengths do in `label_by_length` (a"
+        f" warning if it does in {MIN_DECISIVE:.0%} of the cases or more).",
         "queries with candidates of both kinds",
     ),
     Kind(

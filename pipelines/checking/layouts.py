@@ -138,7 +138,8 @@ def _list_candidates(splits: Mapping[str, pl.LazyFrame]) -> Parts:
         relevant = (pl.col("place") < pl.col("count")).cast(pl.Int64).alias("score")
         judged = rows.lazy().select(pl.col("id").alias("query-id"), pl.col("document").alias("corpus-id"), relevant)
         parts["qrels"][split] = judged
-        listed = rows.group_by("id", maintain_order=True).agg("document")
+        # The two lists say nothing about an order: by their texts, no place is that of the relevant ones.
+        listed = rows.group_by("id", maintain_order=True).agg(pl.col("document").sort_by("text", "place"))
         parts["top_ranked"][split] = listed.lazy().select(**{"query-id": "id", "corpus-ids": "document"})
     return parts
 

@@ -82,7 +82,7 @@ def test_lists_of_candidates_of_a_test_split_are_reranking(tmp_path: Path) -> No
         ("q1", "q1-d0", 1),
         ("q1", "q1-d1", 0),
     ]
-    assert rows_of(dataset, "top_ranked", "test")[0] == {"query-id": "q0", "corpus-ids": ["q0-d0", "q0-d1", "q0-d2"]}
+    assert rows_of(dataset, "top_ranked", "test")[0] == {"query-id": "q0", "corpus-ids": ["q0-d2", "q0-d0", "q0-d1"]}
     assert read(tmp_path, task="Contrastive").task.type.name == "Contrastive"
 
 
