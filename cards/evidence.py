@@ -6,8 +6,11 @@ signed or not. No signature is verified here: anyone who has the public key of a
 
 import base64
 import binascii
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
+from os.path import commonprefix
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,15 +19,88 @@ import msgspec
 from builders import limits
 from builders.errors import ReleaseError
 from cards import markdown
-from cards.manifest import INVALID_JSON, Sha256, VersionNumber
+from cards.manifest import INVALID_JSON, SEVERITIES, Finding, Sha256, VersionNumber
+
+Span = tuple[int, int]  # where a part of a text begins and ends
 
 
 @dataclass(frozen=True)
 class Quote:
-    """The text of a finding's first row, and that of the row that makes it a finding (its twin); None where it has none."""
+    """The text of a finding's first row, and that of the row that makes it a finding (its twin); None where it has none.
+
+    mark: what is wrong in the text, where a part of it is.
+    """
 
     text: str
     twin: str | None = None
+    mark: Span | None = None
+
+
+def differing(text: str, twin: str) -> tuple[Span, Span]:
+    """Where two texts differ: all between what both begin with and what both end with."""
+    start = len(commonprefix([text, twin]))
+    end = len(commonprefix([text[start:][::-1], twin[start:][::-1]]))
+    return (start, len(text) - end), (start, len(twin) - end)
+
+
+@dataclass(frozen=True)
+class FindingGroup:
+    """Findings of one kind and severity, which are shown together, by column. quote: the first that one of them has."""
+
+    findings: tuple[Finding, ...]
+    quote: Quote | None
+
+    @property
+    def first(self) -> Finding:
+        """The first of them: kind, severity and, where all have the same, detail and reason are those of all."""
+        return self.findings[0]
+
+    @property
+    def has_one_detail(self) -> bool:
+        """Whether nothing but the location tells them apart."""
+        return len({finding.detail for finding in self.findings}) == 1
+
+    @property
+    def count_text(self) -> str:
+        """Their counts together, as that of one is shown."""
+        count, checked = (sum(getattr(finding, name) or 0 for finding in self.findings) for name in COUNTS)
+        return f"{count:,}" + (f" of {checked:,} looked at" if checked else "")
+
+    @property
+    def share(self) -> float:
+        """Their share of all rows that were examined; those at one location add up."""
+        totals: dict[str, float] = {}
+        for finding in self.findings:
+            total = finding.count / finding.share if finding.share else 0.0
+            totals[finding.location] = max(total, totals.get(finding.location, 0.0))
+        return min(1.0, sum(finding.count for finding in self.findings) / (sum(totals.values()) or 1))
+
+    @property
+    def location(self) -> str:
+        """`default/test/text`, with a `*` for each part in which they differ."""
+        parts = zip(*((finding.config, finding.split, finding.column) for finding in self.findings), strict=True)
+        return "/".join(filter(None, (names[0] if len({*names}) == 1 else "*" for names in parts)))
+
+
+COUNTS = ("count", "texts_checked")
+HASHED = re.compile(r"[0-9a-f]{16}(?:-\d+)?")  # the name of a row without an id, which tells a reader nothing
+
+
+def group_findings(findings: Sequence[Finding], quotes: Sequence[Quote | None] = ()) -> list[FindingGroup]:
+    """The findings by kind, errors first and those by design last. quotes: one for each finding, or none at all.
+
+    The rules of a user are told apart by their names, with which their details begin.
+    """
+    groups: dict[tuple[str, ...], list[tuple[Finding, Quote | None]]] = {}
+    pairs = list(zip_longest(findings, quotes))
+    for finding, quote in sorted(pairs, key=lambda pair: (pair[0].by_design, SEVERITIES.index(pair[0].severity))):
+        key = (finding.severity, finding.kind, str(finding.by_design), finding.detail * (finding.kind == "rule"))
+        groups.setdefault(key, []).append((finding, quote))
+    by_column = [sorted(group, key=lambda pair: (pair[0].config, pair[0].column)) for group in groups.values()]
+    return [
+        FindingGroup(tuple(finding for finding, _ in group), next((quote for _, quote in group if quote), None))
+        for group in by_column
+    ]
 
 
 @dataclass(frozen=True)

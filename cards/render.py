@@ -24,7 +24,16 @@ from builders.licenses import describe_license
 from builders.spec import Dataset, read_docstring, version_key
 from cards import front_matter, markdown
 from cards.columns import DescribedColumn, all_labels, describe_columns, label_name
-from cards.evidence import Evidence, Quote, describe_comparison, read_rebuilds
+from cards.evidence import (
+    HASHED,
+    Evidence,
+    FindingGroup,
+    Quote,
+    Span,
+    describe_comparison,
+    group_findings,
+    read_rebuilds,
+)
 from cards.figures import label_shares, longer_candidates, statistics_table, text_lengths
 from cards.kinds import kind_name
 from cards.manifest import SEVERITIES, Finding, Manifest, Severity
@@ -50,6 +59,7 @@ SHOWN = 80  # characters of a text
 NO_BREAK = "\u00a0"  # a space at which a cell does not wrap
 WORDS_AROUND = 4  # of a difference
 WORD = re.compile(r"\S+")
+MAX_PLACES = 6  # of the findings of one kind
 
 
 def render(
@@ -92,7 +102,7 @@ def render(
         longer_candidates=longer_candidates(statistics),
         problems=describe_problems(dataset.task, manifest.findings, evidence.quotes, configs),
         comparison=describe_comparison(evidence.comparison),
-        problem_counts=summarize(manifest.findings),
+        problem_counts=summarize([finding for finding in manifest.findings if not finding.by_design]),
         licence=definition.license,
         licence_means=describe_license(definition.license),
         same=_same_as_published(dataset, manifest, evidence),
@@ -331,9 +341,10 @@ def _cut(text: str) -> str:
 
 @dataclass(frozen=True)
 class Problem:
-    """A finding as a line of a table, in Markdown.
+    """Findings of one kind as a line of a table, in Markdown.
 
-    where: table and column. rows: count and share. example: a text, perhaps its twin, or the names of rows. why: why it stays.
+    where: tables and columns, of several with their counts. rows: count and share. example: a text, perhaps its twin, or the
+    name of a row. why: why they stay. by_design: whether the design implies them.
     """
 
     mark: str
@@ -342,26 +353,41 @@ class Problem:
     rows: str
     example: str
     why: str
+    by_design: bool
 
 
 def describe_problems(
     task: tasks.Task, findings: Sequence[Finding], quotes: Sequence[Quote | None], configs: Mapping[str, str]
 ) -> list[Problem]:
-    """The findings, severe ones first. configs: how the card calls each config. quotes: by finding, or none at all."""
+    """The findings by kind, severe ones first. configs: how the card calls each config. quotes: by finding, or none at all."""
     several_texts = {layout.config for layout in tasks.layouts(task) if len(layout.text) > 1}
-    texts = list(quotes) or [None] * len(findings)
-    pairs = sorted(zip(findings, texts, strict=True), key=lambda pair: SEVERITIES.index(pair[0].severity))
     return [
         Problem(
-            MARKS[finding.severity],
-            f"{kind_name(finding.kind)}{f' ({markdown.plain(finding.detail)})' if finding.detail else ''}",
-            _where(finding, configs, several_texts),
-            f"{finding.count_text} ({markdown.percent(finding.share).replace(' ', NO_BREAK)})",
-            _example(finding, quote),
-            markdown.hand_written(finding.why) if finding.why else "",
+            MARKS[group.first.severity],
+            kind_name(group.first.kind) + (_detail(group.first) if group.has_one_detail else ""),
+            _places(group, configs, several_texts),
+            f"{group.count_text} ({markdown.percent(group.share).replace(' ', NO_BREAK)})",
+            _example(group.first, group.quote),
+            markdown.hand_written(" ".join(dict.fromkeys(finding.why for finding in group.findings if finding.why))),
+            group.first.by_design,
         )
-        for finding, quote in pairs
+        for group in group_findings(findings, quotes)
     ]
+
+
+def _detail(finding: Finding) -> str:
+    return f" ({markdown.plain(finding.detail)})" if finding.detail else ""
+
+
+def _places(group: FindingGroup, configs: Mapping[str, str], several_texts: set[str]) -> str:
+    """Where the findings of a group are, of several with their counts, the first MAX_PLACES."""
+    places = [_where(finding, configs, several_texts) for finding in group.findings]
+    if len(places) > 1:
+        places = [
+            f"{place} {finding.count:,}" + ("" if group.has_one_detail else _detail(finding))
+            for place, finding in zip(places, group.findings, strict=True)
+        ]
+    return "<br>".join([*places[:MAX_PLACES], *([f"and {len(places) - MAX_PLACES} more"] if places[MAX_PLACES:] else [])])
 
 
 def summarize(findings: Sequence[Finding]) -> str:
@@ -383,15 +409,23 @@ def _where(finding: Finding, configs: Mapping[str, str], several_texts: set[str]
 
 def _example(finding: Finding, quote: Quote | None) -> str:
     if quote is None:
-        return ", ".join(markdown.code(name) for name in finding.examples[:1]) or "–"
+        names = [name for name in finding.examples if not HASHED.fullmatch(name)]
+        return ", ".join(markdown.code(name) for name in names[:1]) or "–"
     if quote.twin is None or quote.twin == quote.text:
-        return _quoted(quote.text)
+        return _quoted(quote.text) if quote.mark is None else _marked(quote.text, quote.mark)
     own, twin = _differing(quote.text, quote.twin)
     return f"{own}; {markdown.plain(finding.twins[0].partition(':')[0]) if finding.twins else 'the other'}: {twin}"
 
 
 def _quoted(text: str) -> str:
     return f"“{markdown.plain(text[:SHOWN])}{'…' if len(text) > SHOWN else ''}”"
+
+
+def _marked(text: str, mark: Span) -> str:
+    """A text around a mark: the words of it are bold."""
+    words = list(WORD.finditer(text))
+    start, end = sum(word.end() <= mark[0] for word in words), sum(word.start() >= mark[1] for word in words)
+    return _around([word[0] for word in words], start, end)
 
 
 def _differing(text: str, twin: str) -> tuple[str, str]:

@@ -98,7 +98,7 @@ def main() -> int:
                 codes.append(error.exit_code)
                 sections.append(html.failure(target.name, error))
                 failures.append((target.name, error))
-    if options.html and sections:
+    if options.html and len(sections) > len(failures):  # a report of failures alone would tell nothing else
         html.write(options.html, sections)
     if options.format == "sarif":
         from pipelines.checking.text import sarif
@@ -133,14 +133,15 @@ def _show(result: CheckResult, conditions: Sequence[Condition], form: str) -> in
 
     report = result.report
     report["failed_on"] = met_conditions(conditions, report["verdict"]["state"], result.findings)
+    in_words = form in ("text", "markdown") and result.frames
+    quotes = quote_findings(result.task, result.frames, result.found) if in_words else ()
     if form == "json":
         command.print_json(report)
     elif form == "markdown":
-        command.print_page(text.markdown_page(report, result.findings))
+        command.print_page(text.markdown_page(report, result.findings, quotes))
     elif form == "github":
         command.print_page(text.github_page(report, result.findings))
     elif form == "text":
-        quotes = quote_findings(result.task, result.frames, result.found) if result.frames else ()
         command.print_page(text.check_page(report, result.findings, quotes).splitlines())
         if result.findings and command.is_terminal():
             command.print_page([f"next: embedding-datasets check {shlex.quote(report['path'])} --html report.html"])

@@ -16,7 +16,7 @@ from cards.kinds import SAMPLE
 from cards.manifest import Finding, Manifest
 from pipelines.audit import integrity, quality
 from pipelines.audit.findings import FindingRows
-from pipelines.audit.quality import explain_findings
+from pipelines.audit.quality import declare_by_design, explain_findings
 from pipelines.audit.tables import Frames, count_rows
 from pipelines.checking.data_files import belongs_to, list_files
 from pipelines.checking.datasets import (
@@ -103,6 +103,7 @@ def check_release(
     version = definition.dataset.versions.get(manifest.version)
     if version and not manifest.sample:
         findings = explain_findings(findings, version.known)
+    findings = declare_by_design(findings, definition.dataset.by_design)
     head = {
         "dataset": manifest.dataset,
         "version": manifest.version,
