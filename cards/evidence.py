@@ -10,7 +10,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from os.path import commonprefix
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -38,9 +37,15 @@ class Quote:
 
 def differing(text: str, twin: str) -> tuple[Span, Span]:
     """Where two texts differ: all between what both begin with and what both end with."""
-    start = len(commonprefix([text, twin]))
-    end = len(commonprefix([text[start:][::-1], twin[start:][::-1]]))
+    start = _count_shared(text, twin)
+    end = _count_shared(text[start:][::-1], twin[start:][::-1])
     return (start, len(text) - end), (start, len(twin) - end)
+
+
+def _count_shared(one: str, other: str) -> int:
+    """How many characters both texts begin with."""
+    differ = (at for at, (own, its) in enumerate(zip(one, other, strict=False)) if own != its)
+    return next(differ, min(len(one), len(other)))
 
 
 @dataclass(frozen=True)

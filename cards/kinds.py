@@ -471,8 +471,8 @@ _KINDS = (
         "A column that is neither text, label nor id tells a label from all others: Cramér's V with bias correction is at"
         f" least {MIN_ASSOCIATION} and its chi-squared statistic three standard deviations above chance, for a label that at"
         f" least {MIN_LABEL_ROWS} rows have and {MIN_LABEL_ROWS} lack (more than {NUMBER_GROUPS} different numbers or scores"
-        f" are divided into {NUMBER_GROUPS} groups of equal size); a warning from {MIN_DECISIVE} on, unless the column has a name of"
-        " labels (`label_name`, `rating`), which holds the label again.",
+        f" are divided into {NUMBER_GROUPS} groups of equal size); a warning from {MIN_DECISIVE} on, unless its name"
+        " says that it holds the label again (`label_name`, `rating`).",
         "labels",
     ),
     Kind(
@@ -481,10 +481,10 @@ _KINDS = (
         "info",
         "Shared words tell the label of a pair, or the relevant candidate of a query, as lengths do in `label_by_length`, but"
         f" in at least {MIN_OVERLAP_STRENGTH:.0%} of the cases (STS: {2 * MIN_OVERLAP_STRENGTH - 1:.1f}) if more shared words"
-        " are the same or relevant, which is part of the task, and as a warning if fewer are, because then the scale or the labels"
-        " may be inverted; measured is the share of all words of a pair that both texts"
+        " are the same or relevant, which is part of the task; measured is the share of all words of a pair that both texts"
         " have, or of the words of a query that a candidate has, after folding, and of more than"
-        f" {MAX_COMPARED:,} candidates those of a fixed part of the queries.",
+        f" {MAX_COMPARED:,} candidates those of a fixed part of the queries (a warning if fewer shared words are the same or"
+        " relevant: the scale or the labels may be inverted).",
         "pairs, or queries with candidates of both kinds",
     ),
     Kind(

@@ -387,7 +387,9 @@ def _places(group: FindingGroup, configs: Mapping[str, str], several_texts: set[
             f"{place} {finding.count:,}" + ("" if group.has_one_detail else _detail(finding))
             for place, finding in zip(places, group.findings, strict=True)
         ]
-    return "<br>".join([*places[:MAX_PLACES], *([f"and {len(places) - MAX_PLACES} more"] if places[MAX_PLACES:] else [])])
+    return "<br>".join(
+        [*places[:MAX_PLACES], *([f"and {len(places) - MAX_PLACES} more"] if places[MAX_PLACES:] else [])]
+    )
 
 
 def summarize(findings: Sequence[Finding]) -> str:

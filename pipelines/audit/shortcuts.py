@@ -40,9 +40,7 @@ NO_LABEL = "no label"
 SHOWN_VALUES, SHOWN_CHARACTERS = 3, 40  # of a column, in an example
 
 # Names of columns that hold the label again, in words or as a number: no reader takes them for anything else.
-OF_LABEL = re.compile(
-    r"label|class|target|categor|rating|stars|score|sentiment|emotion|intent|topic", re.IGNORECASE
-)
+OF_LABEL = re.compile(r"label|class|target|categor|rating|stars|score|sentiment|emotion|intent|topic", re.IGNORECASE)
 OVERLAP = "overlap"  # the column of a survey with the shared words of a pair
 CHANCE = 0.5
 
@@ -70,7 +68,7 @@ class Rule:
         return distance >= least - CHANCE and distance >= STANDARD_ERRORS * error
 
     def severity(self, strength: float) -> Severity | None:
-        """A warning for a place that decides, and where shared words speak against the same label or score; else the usual one."""
+        """A warning for a place that decides, and where shared words speak against a label or a score; else the usual one."""
         decides = self.kind == "label_by_position" and max(strength, 1 - strength) >= MIN_DECISIVE
         return "warning" if decides or self.inverted(strength) else None
 

@@ -152,7 +152,9 @@ def _examples(result: CheckResult) -> list[list[Example]]:
             other = judged.get((table, finding.split), {}).get(row.get(prefix + column) or "", {})
             values += [(f"{table}: {part}", other[part]) for part in ("title", "text") if part in other]
         shown = tuple(
-            (column, value if isinstance(value, Markup) else _readable(value)) for column, value in values if value != ""
+            (column, value if isinstance(value, Markup) else _readable(value))
+            for column, value in values
+            if value != ""
         )
         if prefix:
             return Example(f"{row['twin_split']}: {row['twin']}", shown)

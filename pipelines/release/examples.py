@@ -194,7 +194,7 @@ def _quote(kind: str, places: list[Place], texts: dict[tuple[str, str], dict[int
         shown[0] = _with_visible_ends(shown[0])
     if mark := find_mark(PATTERNS.get(kind, ""), shown[0]):
         shown[0], mark = cut_before(shown[0], mark)
-    return Quote(*shown, mark=mark)
+    return Quote(shown[0], shown[1] if len(shown) > 1 else None, mark)
 
 
 def find_mark(pattern: str, text: str) -> Span | None:

@@ -97,7 +97,8 @@ def test_html_and_templates_of_the_data_are_shown_and_not_run() -> None:
 
 
 def test_the_first_screen_says_what_decides() -> None:
-    facts = card_for("MultilabelClassification").split("| fact | of this release |\n| --- | --- |\n")[1].split("\n\n")[0].splitlines()
+    head = "| fact | of this release |\n| --- | --- |\n"
+    facts = card_for("MultilabelClassification").split(head)[1].split("\n\n")[0].splitlines()
     assert facts == [
         "| Version | 1.9.0, not the newest ([versions](#versions)) |",
         "| Size | train 3 · test 3 rows · 1 kB |",
@@ -429,11 +430,13 @@ def test_without_a_text_the_row_is_named() -> None:
 def test_what_is_wrong_in_a_text_is_bold() -> None:
     quote = Quote("…one two three four *five*<br>six seven eight nine ten", mark=(26, 30))
     [found] = describe_problems(ONE_TEXT, [SHORT], [quote], {"default": "default"})
-    assert found.example == "“… two three four **&#42;five&#42;&#60;br&#62;six** seven eight nine ten”".replace("… two", "…one two")
+    assert found.example == "“…one two three four **&#42;five&#42;&#60;br&#62;six** seven eight nine ten”"
 
 
 def test_findings_of_a_kind_are_one_line_with_their_places() -> None:
-    several = [replace(SHORT, column=f"sentence{n % 2 + 1}", count=n + 1, share=0.5, detail="d" * (n % 2)) for n in range(8)]
+    several = [
+        replace(SHORT, column=f"sentence{n % 2 + 1}", count=n + 1, share=0.5, detail="d" * (n % 2)) for n in range(8)
+    ]
     [found] = describe_problems(tasks.STS(low=0, high=5), several, [], {"default": "default"})
     assert found.where.split("<br>") == [
         "`train` `sentence1` 1", "`train` `sentence1` 3", "`train` `sentence1` 5", "`train` `sentence1` 7",

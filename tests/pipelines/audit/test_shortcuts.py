@@ -359,7 +359,9 @@ def test_a_source_that_tells_which_texts_have_no_label_is_reported() -> None:
 
 
 @pytest.mark.parametrize(("column", "severity"), [("origin", "warning"), ("label_name", "info"), ("Rating", "info")])
-def test_a_column_that_gives_the_label_away_is_a_warning_unless_it_is_the_label_again(column: str, severity: str) -> None:
+def test_a_column_that_gives_the_label_away_is_a_warning_unless_it_is_the_label_again(
+    column: str, severity: str
+) -> None:
     [finding] = leaks("Classification", label=[0, 1] * 100, **{column: ["bad", "good"] * 100})
     assert finding.severity == severity
     assert finding.detail.endswith("Cramér's V 1.00")

@@ -257,7 +257,11 @@ def test_what_a_design_implies_is_folded_below_the_findings(tmp_path: Path) -> N
     findings = [replace(one, by_design=one in leaks, why="So it is." * (one in leaks)) for one in result.findings]
     html_report.write(tmp_path / "r.html", [html_report.section(replace(result, findings=tuple(findings)))])
     text = " ".join(Page((tmp_path / "r.html").read_text("utf-8")).text.split())
-    assert text.index("conflicting_label") < text.index("By design: text also in an earlier split") < text.index("So it is.")
+    assert (
+        text.index("conflicting_label")
+        < text.index("By design: text also in an earlier split")
+        < text.index("So it is.")
+    )
 
 
 def test_an_empty_header_cell_is_nowhere(tmp_path: Path) -> None:

@@ -201,7 +201,9 @@ def test_findings_of_a_kind_are_one_line_by_column_and_those_by_design_are_below
         replace(words, split="train", column="sentence1", count=5, share=0.05),
         replace(words, split="train", column="sentence2", count=1, share=0.01, detail="two scripts"),
         replace(words, split="test", column="sentence1", count=30, share=0.3),
-        replace(words, kind="near_duplicate", severity="info", count=7, share=0.07, why="Contrast sets.", by_design=True),
+        replace(
+            words, kind="near_duplicate", severity="info", count=7, share=0.07, why="Contrast sets.", by_design=True
+        ),
     ]
     assert check_page(report(), findings).splitlines()[4:] == [
         "  severity  finding         count   share  where",
