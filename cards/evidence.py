@@ -7,9 +7,10 @@ signed or not. No signature is verified here: anyone who has the public key of a
 import base64
 import binascii
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -50,45 +51,26 @@ def _count_shared(one: str, other: str) -> int:
 
 @dataclass(frozen=True)
 class FindingGroup:
-    """Findings of one kind and severity, which are shown together, by column. quote: the first that one of them has."""
+    """Findings of one kind and severity, which are shown together, by column.
+
+    first: whose kind, severity and `by_design` are those of all. detail: what all say; None where they differ. count_text, share:
+    together, as those of one are shown; those at one location add up. location: `default/test/text`, with a `*` for each part in
+    which they differ. why: the reasons why they stay. quote: the first that one of them has.
+    """
 
     findings: tuple[Finding, ...]
+    first: Finding
+    detail: str | None
+    count_text: str
+    share: float
+    location: str
+    why: tuple[str, ...]
     quote: Quote | None
 
-    @property
-    def first(self) -> Finding:
-        """The first of them: kind, severity and, where all have the same, detail and reason are those of all."""
-        return self.findings[0]
 
-    @property
-    def has_one_detail(self) -> bool:
-        """Whether nothing but the location tells them apart."""
-        return len({finding.detail for finding in self.findings}) == 1
-
-    @property
-    def count_text(self) -> str:
-        """Their counts together, as that of one is shown."""
-        count, checked = (sum(getattr(finding, name) or 0 for finding in self.findings) for name in COUNTS)
-        return f"{count:,}" + (f" of {checked:,} looked at" if checked else "")
-
-    @property
-    def share(self) -> float:
-        """Their share of all rows that were examined; those at one location add up."""
-        totals: dict[str, float] = {}
-        for finding in self.findings:
-            total = finding.count / finding.share if finding.share else 0.0
-            totals[finding.location] = max(total, totals.get(finding.location, 0.0))
-        return min(1.0, sum(finding.count for finding in self.findings) / (sum(totals.values()) or 1))
-
-    @property
-    def location(self) -> str:
-        """`default/test/text`, with a `*` for each part in which they differ."""
-        parts = zip(*((finding.config, finding.split, finding.column) for finding in self.findings), strict=True)
-        return "/".join(filter(None, (names[0] if len({*names}) == 1 else "*" for names in parts)))
-
-
-COUNTS = ("count", "texts_checked")
 HASHED = re.compile(r"[0-9a-f]{16}(?:-\d+)?")  # the name of a row without an id, which tells a reader nothing
+MAX_PLACES = 6  # of a group of findings
+NO_BREAK = "\u00a0%"  # a percent sign that stays beside its number
 
 
 def group_findings(findings: Sequence[Finding], quotes: Sequence[Quote | None] = ()) -> list[FindingGroup]:
@@ -101,11 +83,46 @@ def group_findings(findings: Sequence[Finding], quotes: Sequence[Quote | None] =
     for finding, quote in sorted(pairs, key=lambda pair: (pair[0].by_design, SEVERITIES.index(pair[0].severity))):
         key = (finding.severity, finding.kind, str(finding.by_design), finding.detail * (finding.kind == "rule"))
         groups.setdefault(key, []).append((finding, quote))
-    by_column = [sorted(group, key=lambda pair: (pair[0].config, pair[0].column)) for group in groups.values()]
-    return [
-        FindingGroup(tuple(finding for finding, _ in group), next((quote for _, quote in group if quote), None))
-        for group in by_column
+    return [_group(sorted(group, key=lambda pair: (pair[0].config, pair[0].column))) for group in groups.values()]
+
+
+def _group(pairs: Sequence[tuple[Finding, Quote | None]]) -> FindingGroup:
+    findings = tuple(finding for finding, _ in pairs)
+    count, checked = (sum(getattr(finding, name) or 0 for finding in findings) for name in ("count", "texts_checked"))
+    totals: dict[str, float] = {}
+    for finding in findings:
+        total = finding.count / finding.share if finding.share else 0.0
+        totals[finding.location] = max(total, totals.get(finding.location, 0.0))
+    parts = zip(*((finding.config, finding.split, finding.column) for finding in findings), strict=True)
+    return FindingGroup(
+        findings,
+        findings[0],
+        findings[0].detail if len({finding.detail for finding in findings}) == 1 else None,
+        f"{count:,}" + (f" of {checked:,} looked at" if checked else ""),
+        min(1.0, count / (sum(totals.values()) or 1)),
+        "/".join(filter(None, (names[0] if len({*names}) == 1 else "*" for names in parts))),
+        tuple(dict.fromkeys(finding.why for finding in findings if finding.why)),
+        next((quote for _, quote in pairs if quote), None),
+    )
+
+
+def list_places(
+    group: FindingGroup, locate: Callable[[Finding], str] | None = None, escape: Callable[[str], str] = str
+) -> list[str]:
+    """Where the findings of a group are, with count, share and what tells them apart; of one alone, where it is.
+
+    At most MAX_PLACES of them. locate: how the place of each is written, else as in messages. escape: for all but the place.
+    """
+    locate = locate or attrgetter("location")
+    if len(group.findings) == 1:
+        return [locate(group.first)]
+    details = [f", {finding.detail}" if finding.detail and group.detail is None else "" for finding in group.findings]
+    places = [
+        locate(finding)
+        + escape(f" {finding.count:,} ({markdown.share_text(finding.share)}){detail}").replace(" %", NO_BREAK)
+        for finding, detail in zip(group.findings, details, strict=True)
     ]
+    return [*places[:MAX_PLACES], *([f"and {len(places) - MAX_PLACES} more"] if places[MAX_PLACES:] else [])]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +27,11 @@ from cards.columns import DescribedColumn, all_labels, describe_columns, label_n
 from cards.evidence import (
     HASHED,
     Evidence,
-    FindingGroup,
     Quote,
     Span,
     describe_comparison,
     group_findings,
+    list_places,
     read_rebuilds,
 )
 from cards.figures import label_shares, longer_candidates, statistics_table, text_lengths
@@ -59,7 +59,6 @@ SHOWN = 80  # characters of a text
 NO_BREAK = "\u00a0"  # a space at which a cell does not wrap
 WORDS_AROUND = 4  # of a difference
 WORD = re.compile(r"\S+")
-MAX_PLACES = 6  # of the findings of one kind
 
 
 def render(
@@ -364,32 +363,19 @@ def describe_problems(
     return [
         Problem(
             MARKS[group.first.severity],
-            kind_name(group.first.kind) + (_detail(group.first) if group.has_one_detail else ""),
-            _places(group, configs, several_texts),
+            f"{kind_name(group.first.kind)}{f' ({markdown.plain(group.detail)})' if group.detail else ''}",
+            "<br>".join(list_places(group, partial(_where, configs=configs, several_texts=several_texts), _escape)),
             f"{group.count_text} ({markdown.percent(group.share).replace(' ', NO_BREAK)})",
             _example(group.first, group.quote),
-            markdown.hand_written(" ".join(dict.fromkeys(finding.why for finding in group.findings if finding.why))),
+            markdown.hand_written(" ".join(group.why)),
             group.first.by_design,
         )
         for group in group_findings(findings, quotes)
     ]
 
 
-def _detail(finding: Finding) -> str:
-    return f" ({markdown.plain(finding.detail)})" if finding.detail else ""
-
-
-def _places(group: FindingGroup, configs: Mapping[str, str], several_texts: set[str]) -> str:
-    """Where the findings of a group are, of several with their counts, the first MAX_PLACES."""
-    places = [_where(finding, configs, several_texts) for finding in group.findings]
-    if len(places) > 1:
-        places = [
-            f"{place} {finding.count:,}" + ("" if group.has_one_detail else _detail(finding))
-            for place, finding in zip(places, group.findings, strict=True)
-        ]
-    return "<br>".join(
-        [*places[:MAX_PLACES], *([f"and {len(places) - MAX_PLACES} more"] if places[MAX_PLACES:] else [])]
-    )
+def _escape(text: str) -> str:
+    return f" {markdown.plain(text)}"
 
 
 def summarize(findings: Sequence[Finding]) -> str:

@@ -205,9 +205,12 @@ def _find_leaked_labels(values: pl.Series, labels: pl.Series, location: tuple[st
     examples = [_describe_label(label, counts) for label in leaked["label"].head(EXAMPLES)]
     share = len(leaked) / by_label.height
     decides = best["association"] >= MIN_DECISIVE and not OF_LABEL.search(location[2])
-    severity: Severity = "warning" if decides else "info"
-    kind = "label_leaking_column"
-    return [summary_finding(kind, location, len(leaked), share, examples, detail=detail, severity=severity)]
+    severity: Severity | None = "warning" if decides else None
+    return [
+        summary_finding(
+            "label_leaking_column", location, len(leaked), share, examples, detail=detail, severity=severity
+        )
+    ]
 
 
 def _describe_label(label: str, counts: pl.DataFrame) -> str:
@@ -280,8 +283,11 @@ def _find_label_of_pairs(rule: Rule, rows: pl.DataFrame, name: str, location: Lo
         return []
     detail = f"of two pairs with different labels, {rule.describe_guess(strength, f'has the label {name}')}"
     medians = rule.describe_medians(name, rows["number"], rows["label"])
-    severity = rule.severity(strength)
-    return [summary_finding(rule.kind, location, rows.height, 1.0, [medians], detail=detail, severity=severity)]
+    return [
+        summary_finding(
+            rule.kind, location, rows.height, 1.0, [medians], detail=detail, severity=rule.severity(strength)
+        )
+    ]
 
 
 def _find_order_of_scores(rule: Rule, rows: pl.DataFrame, location: Location) -> list[FindingRows]:
@@ -293,13 +299,16 @@ def _find_order_of_scores(rule: Rule, rows: pl.DataFrame, location: Location) ->
     if rows.height < MIN_LABEL_ROWS or not rule.is_telling(strength, error):
         return []
     rise, end = ("rise", "1 the same") if correlation > 0 else ("fall", "-1 the reverse")
-    detail = f"scores {rise} with {rule.name}: Spearman {correlation:.2f}, where 0 is chance and {end} order"
-    detail += rule.inverted(strength)
+    measured = f"scores {rise} with {rule.name}: Spearman {correlation:.2f}, where 0 is chance and {end} order"
+    detail = f"{measured}{rule.inverted(strength)}"
     groups = number_groups(scores)
     lowest = groups[int(scores.arg_sort()[0])]
     medians = rule.describe_medians(f"scores of {lowest}", numbers, groups == lowest)
-    severity = rule.severity(strength)
-    return [summary_finding(rule.kind, location, rows.height, 1.0, [medians], detail=detail, severity=severity)]
+    return [
+        summary_finding(
+            rule.kind, location, rows.height, 1.0, [medians], detail=detail, severity=rule.severity(strength)
+        )
+    ]
 
 
 def find_candidate_shortcuts(frames: Frames, split: str, corpus_survey: pl.DataFrame) -> list[FindingRows]:
@@ -346,8 +355,9 @@ def _find_relevance(rule: Rule, rows: pl.DataFrame, location: Location) -> list[
     guess = rule.describe_guess(strength, "is the relevant one")
     detail = f"of two candidates of a query, {guess}; {queries:,} queries"
     medians = rule.describe_medians("relevant", rows["number"], rows["label"])
-    severity = rule.severity(strength)
-    return [summary_finding(rule.kind, location, queries, 1.0, [medians], detail=detail, severity=severity)]
+    return [
+        summary_finding(rule.kind, location, queries, 1.0, [medians], detail=detail, severity=rule.severity(strength))
+    ]
 
 
 def measure_overlap(first: pl.Expr, second: pl.Expr) -> pl.Expr:

@@ -18,7 +18,7 @@ from builders import tasks
 from builders.errors import DatasetError
 from cards import markdown
 from cards.columns import label_name
-from cards.evidence import differing, group_findings
+from cards.evidence import differing, group_findings, list_places
 from cards.figures import statistics_table
 from cards.kinds import KINDS
 from cards.manifest import SEVERITIES, Finding
@@ -29,7 +29,7 @@ from pipelines.audit.statistics import count_labels
 from pipelines.audit.tables import JUDGED_TABLES, Frames, count_rows, model_input
 from pipelines.audit.texts import PATTERNS
 from pipelines.checking.checks import CheckResult
-from pipelines.checking.text import group_name, list_places
+from pipelines.checking.text import group_name
 from pipelines.checking.verdict import COLORS
 from pipelines.process.html import write_page
 from pipelines.process.safe_text import mask_tokens
@@ -90,11 +90,11 @@ def section(result: CheckResult) -> dict[str, Any]:
                 "severity": group.first.severity,
                 "by_design": group.first.by_design,
                 "name": group_name(group),
-                "detail": group.first.detail if group.has_one_detail else "",
-                "places": list_places(group) if len(group.findings) > 1 else [group.location],
+                "detail": group.detail,
+                "places": list_places(group),
                 "count_text": group.count_text,
                 "share": group.share,
-                "why": list(dict.fromkeys(finding.why for finding in group.findings if finding.why)),
+                "why": group.why,
                 "rows": [example for finding in group.findings for example in examples[id(finding)]],
             }
             for group in group_findings(result.findings)

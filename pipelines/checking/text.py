@@ -9,7 +9,7 @@ from typing import Any
 
 from builders.errors import DatasetError
 from cards import markdown
-from cards.evidence import HASHED, FindingGroup, Quote, differing, group_findings
+from cards.evidence import HASHED, FindingGroup, Quote, differing, group_findings, list_places
 from cards.figures import figure_name
 from cards.kinds import KINDS, find_kind
 from cards.manifest import SEVERITIES, Finding, Severity
@@ -94,9 +94,6 @@ def by_severity(findings: Sequence[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
 
 
-MAX_PLACES = 6  # of a group of findings, with their counts
-
-
 def findings_table(
     findings: Sequence[Finding], quotes: Sequence[Quote | None] = (), *, brief: bool = False
 ) -> list[str]:
@@ -119,12 +116,12 @@ def findings_table(
     for head, group in zip(heads, shown, strict=True):
         names = [name for name in group.first.examples if not HASHED.fullmatch(name)]
         examples = "; ".join(markdown.shorten(markdown.visible(name), 60) for name in names)
-        reasons = [f"kept: {why}" for why in dict.fromkeys(finding.why for finding in group.findings) if why]
-        page += [*head, *wrap(_describe(group), indent)]
+        checked = group.count_text.partition(" of ")[2].replace(" looked", " texts looked")
+        page += [*head, *wrap("; ".join(filter(None, (group_name(group), group.detail, checked))), indent)]
         if len(group.findings) > 1:
             page += wrap("; ".join(list_places(group)), indent)
         page += [f"{indent}{line}" for line in _quote_lines(group.quote, WIDTH - len(indent) - 2)]
-        for text in () if brief else filter(None, (examples, *reasons)):
+        for text in () if brief else filter(None, (examples, *(f"kept: {why}" for why in group.why))):
             page += wrap(text, indent)
     for group in groups[len(shown) :]:
         counted = f"{find_kind(group.first.kind).title}: {group.count_text} ({group.share:.2%})"
@@ -132,29 +129,10 @@ def findings_table(
     return page
 
 
-def _describe(group: FindingGroup) -> str:
-    """The plain name of a group, and what its findings have in common."""
-    checked = group.count_text.partition(" of ")[2].replace(" looked", " texts looked")
-    detail = group.first.detail if group.has_one_detail else ""
-    return "; ".join(filter(None, (group_name(group), detail, checked)))
-
-
 def group_name(group: FindingGroup) -> str:
     """The plain name of findings; whether all are exact or folded, where texts are compared in both ways."""
     kind = group.first.kind
-    return finding_name(kind, group.first.detail) if group.has_one_detail else find_kind(kind).title
-
-
-def list_places(group: FindingGroup) -> list[str]:
-    """Where the findings of a group are, without what all have in common: `train/text 5 (0.07%)`; the first MAX_PLACES."""
-    several = len({finding.config for finding in group.findings}) > 1
-    places = [
-        "/".join(filter(None, (finding.config if several else "", finding.split, finding.column)))
-        + f" {finding.count:,} ({finding.share:.2%})"
-        + ("" if group.has_one_detail or not finding.detail else f", {finding.detail}")
-        for finding in group.findings
-    ]
-    return [*places[:MAX_PLACES], *([f"and {len(places) - MAX_PLACES} more"] if places[MAX_PLACES:] else [])]
+    return find_kind(kind).title if group.detail is None else finding_name(kind, group.detail)
 
 
 BEFORE = 20  # characters before what is wrong in a long text
@@ -247,13 +225,12 @@ def markdown_page(
             "| --- | --- | ---: | ---: | --- | --- |",
         ]
     for group in group_findings(findings, quotes):
-        detail = group.first.detail if group.has_one_detail else ""
         reason = f"by design: {group.first.why}" if group.first.by_design else ""
-        name = "<br>".join(markdown.plain(text) for text in (group_name(group), detail, reason) if text)
+        name = "<br>".join(markdown.plain(text) for text in (group_name(group), group.detail, reason) if text)
         examples = [name for name in group.first.examples if not HASHED.fullmatch(name)]
         example = next(iter([group.quote.text] if group.quote else examples), "")
-        places = list_places(group) if len(group.findings) > 1 else [group.first.location]
-        where, shown = "<br>".join(map(markdown.plain, places)), markdown.code(example, 60) if example else ""
+        where = "<br>".join(map(markdown.plain, list_places(group)))
+        shown = markdown.code(example, 60) if example else ""
         cells = (group.first.severity, name, group.count_text, f"{group.share:.2%}", where, shown)
         lines.append(f"| {' | '.join(cells)} |")
     return [*lines, ""]

@@ -439,8 +439,9 @@ def test_findings_of_a_kind_are_one_line_with_their_places() -> None:
     ]
     [found] = describe_problems(tasks.STS(low=0, high=5), several, [], {"default": "default"})
     assert found.where.split("<br>") == [
-        "`train` `sentence1` 1", "`train` `sentence1` 3", "`train` `sentence1` 5", "`train` `sentence1` 7",
-        "`train` `sentence2` 2 (d)", "`train` `sentence2` 4 (d)", "and 2 more",
+        "`train` `sentence1` 1 (50.00\u00a0%)", "`train` `sentence1` 3 (50.00\u00a0%)", "`train` `sentence1` 5 (50.00\u00a0%)",
+        "`train` `sentence1` 7 (50.00\u00a0%)", "`train` `sentence2` 2 (50.00\u00a0%), d", "`train` `sentence2` 4 (50.00\u00a0%), d",
+        "and 2 more",
     ]  # fmt: skip
     assert (found.name, found.rows.split()[0]) == ("text of a single character", "36")
 

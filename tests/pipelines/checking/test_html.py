@@ -144,7 +144,7 @@ def test_findings_come_first_and_each_kind_is_listed_and_defined_once(tmp_path: 
     assert [words.index(f" {heading} ") for heading in headings] == sorted(words.index(f" {one} ") for one in headings)
     assert words.count(" ".join(KINDS["null_value"].definition.split())) == 1
     assert words.count("null instead of a value") == 3, "in the verdict, where it is found, and where it is defined"
-    assert "test/corpus-id 1 (20.00%) test/query-id 1 (20.00%)" in words
+    assert "qrels/test.corpus-id 1 (20.00 %) qrels/test.query-id 1 (20.00 %)" in words
     assert not any("open" in attributes for tag, attributes in page.elements if tag == "details"), "examples are folded"
     assert f" with {installation.describe()}." in words
 

@@ -210,8 +210,8 @@ def test_findings_of_a_kind_are_one_line_by_column_and_those_by_design_are_below
         "  --------  --------------  -----  ------  -----------",
         "  warning   lookalike_word     36  12.00%  default/*/*",
         "            word of Latin and Cyrillic letters",
-        "            train/sentence1 5 (5.00%); test/sentence1 30 (30.00%);",
-        "            train/sentence2 1 (1.00%), two scripts",
+        "            default/train.sentence1 5 (5.00\u00a0%); default/test.sentence1 30",
+        "            (30.00\u00a0%); default/train.sentence2 1 (1.00\u00a0%), two scripts",
         "            row 9",
         "  by design nearly the same text in an earlier row: 7 (7.00%); Contrast sets.",
     ]
@@ -220,5 +220,5 @@ def test_findings_of_a_kind_are_one_line_by_column_and_those_by_design_are_below
 def test_of_many_places_six_are_listed() -> None:
     findings = [replace(FINDING, config=f"set{number}", count=number + 1, share=1.0, detail="") for number in range(9)]
     page = " ".join(check_page(report(), findings).split())
-    assert "set5/test/text 6 (100.00%); and 3 more" in page
+    assert "set5/test.text 6 (100.00 %); and 3 more" in page
     assert "45 100.00% */test/text" in page
