@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from operator import attrgetter
+from os.path import commonprefix
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -38,15 +39,9 @@ class Quote:
 
 def differing(text: str, twin: str) -> tuple[Span, Span]:
     """Where two texts differ: all between what both begin with and what both end with."""
-    start = _count_shared(text, twin)
-    end = _count_shared(text[start:][::-1], twin[start:][::-1])
+    start = len(commonprefix([text, twin]))  # noqa: RUF071 - of characters, not of paths
+    end = len(commonprefix([text[start:][::-1], twin[start:][::-1]]))  # noqa: RUF071
     return (start, len(text) - end), (start, len(twin) - end)
-
-
-def _count_shared(one: str, other: str) -> int:
-    """How many characters both texts begin with."""
-    differ = (at for at, (own, its) in enumerate(zip(one, other, strict=False)) if own != its)
-    return next(differ, min(len(one), len(other)))
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ class Kind:
     name: in manifests and options. title: for people. severity: the usual one; the definition names exceptions. definition: one
     sentence. counted: what the count of a finding counts; its share is of all of these in the table, unless said otherwise.
     exact_or_folded: texts are compared exactly and after folding, and the detail of a folded finding says so. quoted: whether
-    cards may quote the text of a row. reported: recipes report it; the rows of a release do not show it.
+    cards may quote the text of a row. reported: a recipe or a rule of the user says so; the rows alone do not show it.
     """
 
     name: str
@@ -401,6 +401,14 @@ _KINDS = (
         "warning",
         "A query, or another text of training data, is also a text of a benchmark's test data, as the contamination index of"
         " the source says; the detail says which kinds of matches were looked up.",
+        reported=True,
+    ),
+    Kind(
+        "rule",
+        "violated rule",
+        "warning",
+        "A value violates a rule of `checks.yaml` (docs/checking.md), with whose name the detail begins (error or info if it"
+        " says so).",
         reported=True,
     ),
     Kind(

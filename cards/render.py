@@ -364,7 +364,9 @@ def describe_problems(
         Problem(
             MARKS[group.first.severity],
             f"{kind_name(group.first.kind)}{f' ({markdown.plain(group.detail)})' if group.detail else ''}",
-            "<br>".join(list_places(group, partial(_where, configs=configs, several_texts=several_texts), _escape)),
+            "<br>".join(
+                list_places(group, partial(_where, configs=configs, several_texts=several_texts), markdown.plain)
+            ),
             f"{group.count_text} ({markdown.percent(group.share).replace(' ', NO_BREAK)})",
             _example(group.first, group.quote),
             markdown.hand_written(" ".join(group.why)),
@@ -372,10 +374,6 @@ def describe_problems(
         )
         for group in group_findings(findings, quotes)
     ]
-
-
-def _escape(text: str) -> str:
-    return f" {markdown.plain(text)}"
 
 
 def summarize(findings: Sequence[Finding]) -> str:

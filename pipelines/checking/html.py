@@ -21,10 +21,10 @@ from cards.columns import label_name
 from cards.evidence import differing, group_findings, list_places
 from cards.figures import statistics_table
 from cards.kinds import KINDS
-from cards.manifest import SEVERITIES, Finding
+from cards.manifest import SEVERITIES
 from cards.render import CARDS
 from pipelines.audit import statistics
-from pipelines.audit.findings import EXAMPLES, OWN_COLUMNS, list_rows
+from pipelines.audit.findings import EXAMPLES, OWN_COLUMNS, FindingRows, list_rows
 from pipelines.audit.statistics import count_labels
 from pipelines.audit.tables import JUDGED_TABLES, Frames, count_rows, model_input
 from pipelines.audit.texts import PATTERNS
@@ -33,7 +33,7 @@ from pipelines.checking.text import group_name
 from pipelines.checking.verdict import COLORS
 from pipelines.process.html import write_page
 from pipelines.process.safe_text import mask_tokens
-from pipelines.release.examples import cut_before, find_mark
+from pipelines.release.examples import RULE, cut_before, find_mark
 
 MAX_BARS = 40  # of a histogram; the last one counts all texts beyond the 99th percentile
 MAX_LABELS = 20  # in a chart, the most frequent ones
@@ -136,13 +136,15 @@ def _examples(result: CheckResult) -> list[list[Example]]:
     judged = {location: _rows_by_id(result.rows, location, some) for location, some in ids.items()}
     text_columns = {layout.config: layout.text for layout in tasks.layouts(result.task)}
 
-    def example(finding: Finding, row: Mapping[str, Any], prefix: str = "") -> Example:
+    def example(found: FindingRows, row: Mapping[str, Any], prefix: str = "") -> Example:
         """An example from a row of list_rows, or its twin (prefix `twin `)."""
-        names = ("title", *text_columns.get(finding.config, ()))
+        finding = found.finding
+        of_rule = [finding.column] if finding.kind == RULE else []
+        names = dict.fromkeys(("title", *text_columns.get(finding.config, ()), *of_rule))
         if not prefix and not any(value is not None for column, value in row.items() if column not in OWN_COLUMNS):
             row = {"row": row["row"]}  # not a row of the table
         values = [
-            (column, _marked(finding, column, row[prefix + column], row.get(column if prefix else f"twin {column}")))
+            (column, _marked(found, column, row[prefix + column], row.get(column if prefix else f"twin {column}")))
             for column in names
             if prefix + column in row
         ]
@@ -158,19 +160,19 @@ def _examples(result: CheckResult) -> list[list[Example]]:
         )
         if prefix:
             return Example(f"{row['twin_split']}: {row['twin']}", shown)
-        return Example(str(row["row"]), shown, (example(finding, row, "twin "),) if row.get("twin") else ())
+        return Example(str(row["row"]), shown, (example(found, row, "twin "),) if row.get("twin") else ())
 
     return [
-        [example(found.finding, row) for row in rows] or [Example(name, ()) for name in found.finding.examples]
+        [example(found, row) for row in rows] or [Example(name, ()) for name in found.finding.examples]
         for found, rows in zip(result.found, listed, strict=True)
     ]
 
 
-def _marked(finding: Finding, column: str, text: Any, twin: Any) -> Any:
+def _marked(found: FindingRows, column: str, text: Any, twin: Any) -> Any:
     """A text with a mark where a finding sees something wrong, or where it differs from its twin; else as it is."""
     mark = None
-    if isinstance(text, str) and finding.column in ("", column):
-        mark = find_mark(PATTERNS.get(finding.kind, ""), text)
+    if isinstance(text, str) and found.finding.column in ("", column):
+        mark = find_mark(found.pattern or PATTERNS.get(found.finding.kind, ""), text)
         if mark is None and isinstance(twin, str) and twin != text:
             mark = differing(text, twin)[0]
     if mark is None or mark in ((0, len(text)), (mark[0], mark[0])):

@@ -135,6 +135,7 @@ def _around_queries(frames: Frames, split: str, queries: list[dict[str, Any]]) -
     ]
 
 
+RULE = "rule"  # the kind of finding that a user's rule makes
 BETWEEN = " ↔ "  # the two texts of a pair
 Place = tuple[str, str, int, str]  # config, split, position in the table, column; '' for all texts of the row
 BEFORE = 30  # characters of a text before what a pattern finds
@@ -161,7 +162,7 @@ def quote_findings(task: tasks.Task, frames: Frames, findings: Sequence[FindingR
         }
         for (config, split), positions in wanted.items()
     }
-    return tuple(_quote(found.finding.kind, places, texts) for found, places in zip(findings, rows, strict=True))
+    return tuple(_quote(found, places, texts) for found, places in zip(findings, rows, strict=True))
 
 
 def _first_row(found: FindingRows, inputs: dict[str, dict[str, pl.Expr]]) -> list[Place]:
@@ -169,6 +170,7 @@ def _first_row(found: FindingRows, inputs: dict[str, dict[str, pl.Expr]]) -> lis
     finding = found.finding
     if (
         not find_kind(finding.kind).quoted
+        or finding.kind == RULE
         or not inputs.get(finding.config)
         or "position" not in found.rows.collect_schema()
     ):
@@ -183,16 +185,23 @@ def _first_row(found: FindingRows, inputs: dict[str, dict[str, pl.Expr]]) -> lis
     return places
 
 
-def _quote(kind: str, places: list[Place], texts: dict[tuple[str, str], dict[int, dict[str, str]]]) -> Quote | None:
+def _quote(
+    found: FindingRows, places: list[Place], texts: dict[tuple[str, str], dict[int, dict[str, str]]]
+) -> Quote | None:
+    kind, column = found.finding.kind, found.finding.column
     rows = [texts[config, split][position] for config, split, position, _ in places]
     shown = [_text(row, place[3]) for row, place in zip(rows, places, strict=True)]
+    if kind == RULE:  # about a column of the files, which may be none of the task
+        position = found.rows.head(1).collect()["position"][0]
+        value = found.tables[found.finding.split].select(column).slice(position, 1).collect()[column][0]
+        shown = [BETWEEN.join(value) if isinstance(value, pl.Series) else str(value)]
     if not shown:
         return None
     if kind == "side_leak" and (side := next((text for text in rows[0].values() if text in rows[1].values()), None)):
         return Quote(side)
     if kind == "surrounding_whitespace":
         shown[0] = _with_visible_ends(shown[0])
-    if mark := find_mark(PATTERNS.get(kind, ""), shown[0]):
+    if mark := find_mark(found.pattern or PATTERNS.get(kind, ""), shown[0]):
         shown[0], mark = cut_before(shown[0], mark)
     return Quote(shown[0], shown[1] if len(shown) > 1 else None, mark)
 

@@ -438,11 +438,9 @@ def test_findings_of_a_kind_are_one_line_with_their_places() -> None:
         replace(SHORT, column=f"sentence{n % 2 + 1}", count=n + 1, share=0.5, detail="d" * (n % 2)) for n in range(8)
     ]
     [found] = describe_problems(tasks.STS(low=0, high=5), several, [], {"default": "default"})
-    assert found.where.split("<br>") == [
-        "`train` `sentence1` 1 (50.00\u00a0%)", "`train` `sentence1` 3 (50.00\u00a0%)", "`train` `sentence1` 5 (50.00\u00a0%)",
-        "`train` `sentence1` 7 (50.00\u00a0%)", "`train` `sentence2` 2 (50.00\u00a0%), d", "`train` `sentence2` 4 (50.00\u00a0%), d",
-        "and 2 more",
-    ]  # fmt: skip
+    first = [f"`train` `sentence1` {count} (50.00\u00a0%)" for count in (1, 3, 5, 7)]
+    second = [f"`train` `sentence2` {count} (50.00\u00a0%), d" for count in (2, 4)]
+    assert found.where.split("<br>") == [*first, *second, "and 2 more"]
     assert (found.name, found.rows.split()[0]) == ("text of a single character", "36")
 
 

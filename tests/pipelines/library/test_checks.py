@@ -20,7 +20,7 @@ ROWS = {"text": ["a good film", "a bad film", "a good film"], "label": [1, 0, 0]
 
 
 def check(data: object, **options: Any) -> Check:
-    defaults = {"task": None, "language": (), "subset": (), "scale": None, "columns": {}, "output": None}
+    defaults = {"task": None, "language": (), "subset": (), "scale": None, "columns": {}, "output": None, "rules": None}
     return checks.check(data, **(defaults | {"audit_language": "sample"} | options))
 
 
