@@ -19,6 +19,7 @@ from builders.errors import SourceError, UsageError
 from builders.reading.values import type_name
 from cards.front_matter import LANGUAGES, parse_front_matter
 from cards.manifest import Finding
+from pipelines.audit.rules import FILE as RULES
 from pipelines.audit.rules import NO_RULES, Rules, read_rules
 from pipelines.audit.tables import count_rows
 from pipelines.checking.columns import (
@@ -62,7 +63,10 @@ def find_files(path: Path, subsets: Sequence[str] = ()) -> DatasetFiles:
     """
     if path.is_file():
         if extension(path.name) is None:
-            todo = "convert it to one of these, or name a folder, ORG/NAME@REVISION or a dataset"
+            todo = (
+                "convert it to one of these (a .txt is a .tsv if its first line names the columns, such as text<TAB>label), or"
+                " name a folder, ORG/NAME@REVISION or a dataset"
+            )
             raise SourceError("not a data file", where=str(path), expected=", ".join(NAMES), todo=todo)
         return DatasetFiles(path, path.parent, {"default": {split_of_file(path.name): [path.name]}}, {})
     paths = list_files(path)
@@ -200,7 +204,9 @@ def read_tables(
     own = tables
     tables, common_notes = rename_columns(tables, options.columns, options.task)
     tables, more_notes = translate(tables, options.task, is_readable)
-    common_notes += more_notes
+    # What mteb does not read as it is may lack the split that mteb trains on: the sides of NLI, for example.
+    options = replace(options, one_file=options.one_file or bool(more_notes))
+    common_notes += [*more_notes, *(f"{RULES}: the rule {rule.name!r} was applied" for rule in options.rules.rules)]
     languages = declared_languages(front_matter, options.languages)
     subsets = find_subsets(tables)
     inferred = {name: infer_type(name, configs, tables, options.task) for name, configs in subsets.items()}
