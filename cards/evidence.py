@@ -50,7 +50,8 @@ class FindingGroup:
 
     first: whose kind, severity and `by_design` are those of all. detail: what all say; None where they differ. count_text, share:
     together, as those of one are shown; those at one location add up. location: `default/test/text`, with a `*` for each part in
-    which they differ. why: the reasons why they stay. quote: the first that one of them has.
+    which they differ. examples: those of the first, without hashes of rows, which tell nothing. why: the reasons why they
+    stay. quote: the first that one of them has.
     """
 
     findings: tuple[Finding, ...]
@@ -59,11 +60,12 @@ class FindingGroup:
     count_text: str
     share: float
     location: str
+    examples: tuple[str, ...]
     why: tuple[str, ...]
     quote: Quote | None
 
 
-HASHED = re.compile(r"[0-9a-f]{16}(?:-\d+)?")  # the name of a row without an id, which tells a reader nothing
+HASHED = re.compile(r"[0-9a-f]{16}(?:-\d+)?")  # the name of a row without an id
 MAX_PLACES = 6  # of a group of findings
 NO_BREAK = "\u00a0%"  # a percent sign that stays beside its number
 
@@ -71,11 +73,12 @@ NO_BREAK = "\u00a0%"  # a percent sign that stays beside its number
 def group_findings(findings: Sequence[Finding], quotes: Sequence[Quote | None] = ()) -> list[FindingGroup]:
     """The findings by kind, errors first and those by design last. quotes: one for each finding, or none at all.
 
-    The rules of a user are told apart by their names, with which their details begin.
+    Each rule of a user is a group: the details begin with its name.
     """
     groups: dict[tuple[str, ...], list[tuple[Finding, Quote | None]]] = {}
-    pairs = list(zip_longest(findings, quotes))
-    for finding, quote in sorted(pairs, key=lambda pair: (pair[0].by_design, SEVERITIES.index(pair[0].severity))):
+    for finding, quote in sorted(
+        zip_longest(findings, quotes), key=lambda pair: (pair[0].by_design, SEVERITIES.index(pair[0].severity))
+    ):
         key = (finding.severity, finding.kind, str(finding.by_design), finding.detail * (finding.kind == "rule"))
         groups.setdefault(key, []).append((finding, quote))
     return [_group(sorted(group, key=lambda pair: (pair[0].config, pair[0].column))) for group in groups.values()]
@@ -84,18 +87,17 @@ def group_findings(findings: Sequence[Finding], quotes: Sequence[Quote | None] =
 def _group(pairs: Sequence[tuple[Finding, Quote | None]]) -> FindingGroup:
     findings = tuple(finding for finding, _ in pairs)
     count, checked = (sum(getattr(finding, name) or 0 for finding in findings) for name in ("count", "texts_checked"))
-    totals: dict[str, float] = {}
-    for finding in findings:
-        total = finding.count / finding.share if finding.share else 0.0
-        totals[finding.location] = max(total, totals.get(finding.location, 0.0))
+    examined = sorted((finding.count / (finding.share or 1), finding.location) for finding in findings)
+    totals = {location: total for total, location in examined}  # the largest of a location
     parts = zip(*((finding.config, finding.split, finding.column) for finding in findings), strict=True)
     return FindingGroup(
         findings,
         findings[0],
         findings[0].detail if len({finding.detail for finding in findings}) == 1 else None,
         f"{count:,}" + (f" of {checked:,} looked at" if checked else ""),
-        min(1.0, count / (sum(totals.values()) or 1)),
+        min(1.0, count / sum(totals.values())),
         "/".join(filter(None, (names[0] if len({*names}) == 1 else "*" for names in parts))),
+        tuple(name for name in findings[0].examples if not HASHED.fullmatch(name)),
         tuple(dict.fromkeys(finding.why for finding in findings if finding.why)),
         next((quote for _, quote in pairs if quote), None),
     )
@@ -113,11 +115,11 @@ def list_places(
         return [locate(group.first)]
     details = [f", {finding.detail}" if finding.detail and group.detail is None else "" for finding in group.findings]
     places = [
-        locate(finding)
-        + escape(f" {finding.count:,} ({markdown.share_text(finding.share)}){detail}").replace(" %", NO_BREAK)
+        f"{locate(finding)} {escape(f'{finding.count:,} ({markdown.share_text(finding.share)}){detail}')}"
         for finding, detail in zip(group.findings, details, strict=True)
     ]
-    return [*places[:MAX_PLACES], *([f"and {len(places) - MAX_PLACES} more"] if places[MAX_PLACES:] else [])]
+    more = [f"and {len(places) - MAX_PLACES} more"] if places[MAX_PLACES:] else []
+    return [place.replace(" %", NO_BREAK) for place in (*places[:MAX_PLACES], *more)]
 
 
 @dataclass(frozen=True)

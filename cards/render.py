@@ -25,11 +25,12 @@ from builders.spec import Dataset, read_docstring, version_key
 from cards import front_matter, markdown
 from cards.columns import DescribedColumn, all_labels, describe_columns, label_name
 from cards.evidence import (
-    HASHED,
     Evidence,
+    FindingGroup,
     Quote,
     Span,
     describe_comparison,
+    differing,
     group_findings,
     list_places,
     read_rebuilds,
@@ -368,7 +369,7 @@ def describe_problems(
                 list_places(group, partial(_where, configs=configs, several_texts=several_texts), markdown.plain)
             ),
             f"{group.count_text} ({markdown.percent(group.share).replace(' ', NO_BREAK)})",
-            _example(group.first, group.quote),
+            _example(group),
             markdown.hand_written(" ".join(group.why)),
             group.first.by_design,
         )
@@ -393,39 +394,25 @@ def _where(finding: Finding, configs: Mapping[str, str], several_texts: set[str]
     return " ".join(markdown.code(part) for part in (*parts, column) if part) or "–"
 
 
-def _example(finding: Finding, quote: Quote | None) -> str:
+def _example(group: FindingGroup) -> str:
+    quote, twins = group.quote, group.first.twins
     if quote is None:
-        names = [name for name in finding.examples if not HASHED.fullmatch(name)]
-        return ", ".join(markdown.code(name) for name in names[:1]) or "–"
+        return ", ".join(markdown.code(name) for name in group.examples[:1]) or "–"
     if quote.twin is None or quote.twin == quote.text:
-        return _quoted(quote.text) if quote.mark is None else _marked(quote.text, quote.mark)
-    own, twin = _differing(quote.text, quote.twin)
-    return f"{own}; {markdown.plain(finding.twins[0].partition(':')[0]) if finding.twins else 'the other'}: {twin}"
+        return _quoted(quote.text) if quote.mark is None else _around(quote.text, quote.mark)
+    own, twin = map(_around, (quote.text, quote.twin), differing(quote.text, quote.twin))
+    return f"{own}; {markdown.plain(twins[0].partition(':')[0]) if twins else 'the other'}: {twin}"
 
 
 def _quoted(text: str) -> str:
     return f"“{markdown.plain(text[:SHOWN])}{'…' if len(text) > SHOWN else ''}”"
 
 
-def _marked(text: str, mark: Span) -> str:
-    """A text around a mark: the words of it are bold."""
-    words = list(WORD.finditer(text))
-    start, end = sum(word.end() <= mark[0] for word in words), sum(word.start() >= mark[1] for word in words)
-    return _around([word[0] for word in words], start, end)
-
-
-def _differing(text: str, twin: str) -> tuple[str, str]:
-    """Two texts around the words in which they differ, which are bold."""
-    own, other = WORD.findall(text), WORD.findall(twin)
-    shorter = min(len(own), len(other))
-    start = next((at for at in range(shorter) if own[at] != other[at]), shorter)
-    end = next((at for at in range(shorter - start) if own[-1 - at] != other[-1 - at]), shorter - start)
-    return _around(own, start, end), _around(other, start, end)
-
-
-def _around(words: Sequence[str], start: int, end: int) -> str:
-    """Some words from `start` to `end` words before the last, in bold, with a few words before and after."""
-    stop = len(words) - end
+def _around(text: str, mark: Span) -> str:
+    """The words of a text that a mark touches, in bold, with a few words before and after."""
+    found = list(WORD.finditer(text))
+    words = [word[0] for word in found]
+    start, stop = (sum(word.end() <= mark[0] for word in found), sum(word.start() < mark[1] for word in found))
     before, after = words[max(0, start - WORDS_AROUND) : start], words[stop : stop + WORDS_AROUND]
     changed = " ".join(words[start:stop])
     shown = [

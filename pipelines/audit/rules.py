@@ -67,30 +67,26 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
             raise ValueError(f"not a pattern: {first_line(error)}") from None
 
 
-class KindRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The weight of a kind of finding. above: the share, 0 to 1, up to which it is for information. Errors stay errors."""
-
-    severity: Severity | None = None
-    above: float = 0.0
-
-
 class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A file of rules. kinds: by their names. by_design: the kinds that the design of the data implies, with the reason.
+    """A file of rules.
 
-    languages: as mteb writes them. columns: those of the files by the name that the task has for them.
+    severities: of kinds of findings. thresholds: the share, 0 to 1, up to which a kind is for information. by_design: the kinds
+    that the design of the data implies, with the reason. languages: as mteb writes them. columns: those of the files by the name
+    that the task has for them.
     """
 
     rules: tuple[Rule, ...] = ()
-    kinds: dict[str, KindRule] = {}
+    severities: dict[str, Severity] = {}
+    thresholds: dict[str, float] = {}
     by_design: dict[str, str] = {}
     languages: tuple[str, ...] = ()
     columns: dict[str, str] = {}
 
     def __post_init__(self) -> None:
         """Refuse kinds that do not exist."""
-        for kind in sorted((self.kinds.keys() | self.by_design.keys()) - KINDS.keys()):
-            part = "kinds" if kind in self.kinds else "by_design"
-            raise ValueError(f"unknown kind {kind!r}, docs/findings.md lists them - at `$.{part}.{kind}`")
+        for part in ("severities", "thresholds", "by_design"):
+            for kind in getattr(self, part).keys() - KINDS.keys():
+                raise ValueError(f"unknown kind {kind!r}, docs/findings.md lists them - at `$.{part}.{kind}`")
 
 
 NO_RULES = Rules()
@@ -160,21 +156,25 @@ def find_violations(rules: Sequence[Rule], tables: Frames) -> list[FindingRows]:
                 "split", "position", broken=pl.col("value").list.eval(broken).list.any() if in_list else broken
             )
             for (split,), own in rows.collect().group_by("split", maintain_order=True):
-                location = (config, str(split), rule.column)
-                broken_rows = findings_where(
-                    "rule", location, own, pl.col("broken"), detail=f"{rule.name}: {words}", severity=rule.severity
+                violations = findings_where(
+                    "rule",
+                    (config, str(split), rule.column),
+                    own,
+                    pl.col("broken"),
+                    detail=f"{rule.name}: {words}",
+                    severity=rule.severity,
                 )
-                found += [replace(violation, pattern=rule.must_not or "") for violation in broken_rows]
+                found += [replace(violation, pattern=rule.must_not or "") for violation in violations]
     return with_examples(found, tables)
 
 
 def weigh(finding: Finding, rules: Rules) -> Finding:
-    """A finding with the severity that the rules give its kind, and the reason where it is by design."""
-    kind = rules.kinds.get(finding.kind)
-    if kind and finding.severity != "error":
-        severity = (kind.severity or finding.severity) if finding.share > kind.above else "info"
-        finding = replace(finding, severity=severity)
-    return declare_by_design([finding], rules.by_design)[0]
+    """A finding with the severity that the rules give its kind, and the reason where it is by design; an error as it is."""
+    if finding.severity == "error":
+        return finding
+    severity = rules.severities.get(finding.kind, finding.severity)
+    weighed = replace(finding, severity="info" if finding.share <= rules.thresholds.get(finding.kind, -1) else severity)
+    return declare_by_design([weighed], rules.by_design)[0]
 
 
 HEADER = f"""\
@@ -187,8 +187,10 @@ def propose_rules(tables: Frames, languages: Sequence[str], findings: Sequence[F
     """A file of rules that tables keep: lengths of texts and ranges of numbers; below them kinds of findings to declare."""
     rules = []
     for config, splits in tables.items():
-        measurable = [frame.select(selectors.string() | selectors.numeric()) for frame in splits.values()]
-        rows = pl.concat(measurable, how="diagonal_relaxed")
+        rows = pl.concat(
+            [frame.select(selectors.string() | selectors.numeric()) for frame in splits.values()],
+            how="diagonal_relaxed",
+        )
         measured = rows.select(selectors.string().str.len_chars(), selectors.numeric())
         ends = pl.concat([measured.min(), measured.max()]).collect().to_dict(as_series=False)
         texts = rows.select(selectors.string()).collect_schema()

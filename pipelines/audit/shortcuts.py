@@ -73,7 +73,7 @@ class Rule:
         return "warning" if decides or self.inverted(strength) else None
 
     def inverted(self, strength: float) -> str:
-        """What a reader is told where fewer shared words go with the same label or a higher score; else empty."""
+        """What follows where fewer shared words go with the same label or a higher score; else empty."""
         against = self.kind == "label_by_overlap" and strength < CHANCE
         return "; perhaps the scale or the labels are inverted" if against else ""
 

@@ -117,7 +117,7 @@ def check_release(
         "content_sha256": manifest.content_sha256,
         "sample": manifest.sample,
         "partial": manifest.partial,
-        "notes": [*notes, *_describe_rules(rules)],
+        "notes": notes,
         "task": task.type.name,
         "languages": list(definition.dataset.languages),
         "tables": [
@@ -137,26 +137,18 @@ def check_release(
     return CheckResult(report, tuple(findings), task, rows if audited else {}, rows, listed, {}, rows)
 
 
-def _describe_rules(rules: Rules) -> list[str]:
-    """A note on the rules that were applied, if there are any."""
-    return (
-        [] if rules == NO_RULES else [f"{len(rules.rules)} rules of {RULES} were applied, with what it says of kinds"]
-    )
-
-
 def _apply_rules(
     rules: Rules, tables: Frames, pairs: Sequence[tuple[FindingRows, Finding]]
 ) -> list[tuple[FindingRows, Finding]]:
-    """The findings with their rows, as the rules weigh them, and those about rows that violate a rule; errors first.
+    """The findings with their rows, as the rules weigh them, and those about rows that violate a rule.
 
     tables: as the files have them; none of a damaged release.
     """
     violations = find_violations(rules.rules, tables) if tables else []
-    weighed = [
+    return [
         (replace(rows, finding=weigh(rows.finding, rules)), weigh(own, rules))
         for rows, own in (*pairs, *((violation, violation.finding) for violation in violations))
     ]
-    return sorted(weighed, key=lambda pair: SEVERITIES.index(pair[1].severity))
 
 
 def write_rules(results: Sequence[CheckResult], path: Path) -> None:
@@ -277,9 +269,10 @@ def _check_foreign(
         "languages": list(dataset.languages),
         "tables": _describe_tables(dataset),
         "audited": list(audited.task.splits) if audited else [],
-        "notes": [*dataset.notes, *_describe_rules(rules)],
+        "notes": list(dataset.notes),
     }
     pairs = _apply_rules(rules, dataset.tables, at_own_locations(dataset, findings))
+    pairs.sort(key=lambda pair: SEVERITIES.index(pair[1].severity))
     own_findings = tuple(own for _, own in pairs)
     report = make_report(where, head, [], own_findings)
     task, frames = (audited.task, audited.frames) if audited else (dataset.task, {})

@@ -9,7 +9,7 @@ from typing import Any
 
 from builders.errors import DatasetError
 from cards import markdown
-from cards.evidence import HASHED, FindingGroup, Quote, differing, group_findings, list_places
+from cards.evidence import FindingGroup, Quote, differing, group_findings, list_places
 from cards.figures import figure_name
 from cards.kinds import KINDS, find_kind
 from cards.manifest import SEVERITIES, Finding, Severity
@@ -114,8 +114,7 @@ def findings_table(
     page = heading if shown else []
     indent = " " * (widths[0] + 4)
     for head, group in zip(heads, shown, strict=True):
-        names = [name for name in group.first.examples if not HASHED.fullmatch(name)]
-        examples = "; ".join(markdown.shorten(markdown.visible(name), 60) for name in names)
+        examples = "; ".join(markdown.shorten(markdown.visible(name), 60) for name in group.examples)
         checked = group.count_text.partition(" of ")[2].replace(" looked", " texts looked")
         page += [*head, *wrap("; ".join(filter(None, (group_name(group), group.detail, checked))), indent)]
         if len(group.findings) > 1:
@@ -227,10 +226,9 @@ def markdown_page(
     for group in group_findings(findings, quotes):
         reason = f"by design: {group.first.why}" if group.first.by_design else ""
         name = "<br>".join(markdown.plain(text) for text in (group_name(group), group.detail, reason) if text)
-        examples = [name for name in group.first.examples if not HASHED.fullmatch(name)]
-        example = next(iter([group.quote.text] if group.quote else examples), "")
+        examples = (group.quote.text,) if group.quote else group.examples
         where = "<br>".join(map(markdown.plain, list_places(group)))
-        shown = markdown.code(example, 60) if example else ""
+        shown = markdown.code(examples[0], 60) if examples else ""
         cells = (group.first.severity, name, group.count_text, f"{group.share:.2%}", where, shown)
         lines.append(f"| {' | '.join(cells)} |")
     return [*lines, ""]

@@ -1,6 +1,7 @@
 """pipelines.audit.rules: what a rule demands, the file of rules with its errors, and rules that data keep."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from builders.errors import UsageError
 from cards.manifest import Finding, describe_record
 from pipelines.audit.findings import list_rows
-from pipelines.audit.rules import KindRule, Rule, Rules, find_violations, propose_rules, read_rules, weigh
+from pipelines.audit.rules import Rule, Rules, find_violations, propose_rules, read_rules, weigh
 from tests.support.paths import ROOT
 
 TABLES = {
@@ -79,8 +80,8 @@ rules:
   column: text
   must_not: 'https?://'
 - {name: ids, column: id, unique: true}
-kinds:
-  html_residue: {severity: info}
+severities:
+  html_residue: info
 by_design:
   near_duplicate: contrast sets
 """
@@ -103,7 +104,7 @@ def test_a_file_is_read_as_written(tmp_path: Path) -> None:
         ("'https?://'", "12", 5, "Expected `str | null`, got `int`"),
         ("'https?://'", "'(https'", 3, "not a pattern: "),
         (", unique: true", "", 6, "a rule that demands nothing: give one of must, must_not, characters"),
-        ("severity: info", "severity: bad", 8, "Invalid enum value 'bad'"),
+        ("html_residue: info", "html_residue: bad", 8, "Invalid enum value 'bad'"),
         ("html_residue", "html_residu", 8, "unknown kind 'html_residu'"),
         ("near_duplicate: c", "near: c", 10, "unknown kind 'near'"),
         ("contrast sets", "[1]", 10, "Expected `str`, got `array`"),
@@ -145,8 +146,11 @@ def test_bytes_and_aliases_without_measure_are_refused(content: bytes, tmp_path:
 def test_a_finding_has_the_weight_that_the_rules_give_its_kind(
     kind: str, share: float, severity: Any, expected: tuple[str, bool]
 ) -> None:
-    kinds = {"html_residue": {"severity": "info"}, "duplicate_text": {"above": 0.01}, "empty_id": {"severity": "info"}}
-    rules = Rules(kinds={name: KindRule(**values) for name, values in kinds.items()}, by_design={"near_leak": "So."})
+    rules = Rules(
+        severities={"html_residue": "info", "empty_id": "info"},
+        thresholds={"duplicate_text": 0.01},
+        by_design={"near_leak": "So."},
+    )
     weighed = weigh(Finding(kind, severity, "default", "test", "text", 1, share), rules)
     assert (weighed.severity, weighed.by_design) == expected
 
@@ -169,3 +173,11 @@ def test_the_schema_in_the_documentation_is_generated_from_the_records() -> None
     assert schema == json.loads(json.dumps(describe_record(Rules, "checks.yaml of embedding-datasets check"))), (
         "run: python -m pipelines.audit.rules > docs/checks.schema.json"
     )
+
+
+def test_the_example_of_the_documentation_is_read(tmp_path: Path) -> None:
+    [example] = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "checking.md").read_text("utf-8"), re.DOTALL)
+    (tmp_path / "checks.yaml").write_text(example, "utf-8")
+    rules = read_rules(tmp_path / "checks.yaml")
+    assert [rule.name for rule in rules.rules] == ["no-links", "length", "stars", "ids"]
+    assert (rules.thresholds, rules.columns) == ({"duplicate_text": 0.01}, {"text": "review"})
