@@ -20,7 +20,7 @@ class Kind:
     name: in manifests and options. title: for people. severity: the usual one; the definition names exceptions. definition: one
     sentence. counted: what the count of a finding counts; its share is of all of these in the table, unless said otherwise.
     exact_or_folded: texts are compared exactly and after folding, and the detail of a folded finding says so. quoted: whether
-    cards may quote the text of a row. reported: recipes report it; the rows of a release do not show it.
+    cards may quote the text of a row. reported: a recipe or a rule of the user says so; the rows alone do not show it.
     """
 
     name: str
@@ -61,6 +61,8 @@ MIN_STRENGTH = 0.75
 # The same for shared words, if texts with more of them are the same or relevant: that is part of the task. Paraphrases and
 # similarities have up to 0.82 (a rank correlation of 0.63), DIPPER 0.91.
 MIN_OVERLAP_STRENGTH = 0.85
+# From this strength of a place in a list on, or this association of a column, guessing comes to about a score of 90: a warning.
+MIN_DECISIVE = 0.9
 STANDARD_ERRORS = 3  # from chance, for a guess to be more than that
 MAX_COMPARED = 20_000  # candidates whose words are compared with those of their query
 NEAR_SCORES = 0.1  # of the scale: a smaller difference of scores is small
@@ -457,6 +459,14 @@ _KINDS = (
         "judgements above zero",
     ),
     Kind(
+        "rule",
+        "violated rule",
+        "warning",
+        "A value violates a rule of `checks.yaml` (docs/checking.md), with whose name the detail begins (error or info if it"
+        " says so).",
+        reported=True,
+    ),
+    Kind(
         "short_text",
         "text of a single character",
         "info",
@@ -525,7 +535,8 @@ _KINDS = (
         "A column that is neither text, label nor id tells a label from all others: Cramér's V with bias correction is at"
         f" least {MIN_ASSOCIATION} and its chi-squared statistic three standard deviations above chance, for a label that at"
         f" least {MIN_LABEL_ROWS} rows have and {MIN_LABEL_ROWS} lack (more than {NUMBER_GROUPS} different numbers or scores"
-        f" are divided into {NUMBER_GROUPS} groups of equal size).",
+        f" are divided into {NUMBER_GROUPS} groups of equal size); a warning from {MIN_DECISIVE} on, unless its name"
+        " says that it holds the label again (`label_name`, `rating`).",
         "labels",
     ),
     Kind(
@@ -536,14 +547,16 @@ _KINDS = (
         f" in at least {MIN_OVERLAP_STRENGTH:.0%} of the cases (STS: {2 * MIN_OVERLAP_STRENGTH - 1:.1f}) if more shared words"
         " are the same or relevant, which is part of the task; measured is the share of all words of a pair that both texts"
         " have, or of the words of a query that a candidate has, after folding, and of more than"
-        f" {MAX_COMPARED:,} candidates those of a fixed part of the queries.",
+        f" {MAX_COMPARED:,} candidates those of a fixed part of the queries (a warning if fewer shared words are the same or"
+        " relevant: the scale or the labels may be inverted).",
         "pairs, or queries with candidates of both kinds",
     ),
     Kind(
         "label_by_position",
         "position that tells the relevant candidate",
         "info",
-        "The place of a candidate in the list of its query tells whether it is relevant, as lengths do in `label_by_length`.",
+        "The place of a candidate in the list of its query tells whether it is relevant, as lengths do in `label_by_length` (a"
+        f" warning if it does in {MIN_DECISIVE:.0%} of the cases or more).",
         "queries with candidates of both kinds",
     ),
     Kind(

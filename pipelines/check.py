@@ -33,6 +33,7 @@ EXAMPLES = """\
     embedding-datasets check ORG/NAME@REVISION --subset ru --audit-language all
     embedding-datasets check data.csv --task Classification --map text=sentence --map label=target
     embedding-datasets check my/folder --task BitextMining --language eng-Latn --language deu-Latn
+    embedding-datasets check my/folder --write-rules           rules that the data keep, as checks.yaml beside them
   output:
     embedding-datasets check rumteb --html report.html         a page to read and to send: findings, examples, histograms
     embedding-datasets check cedr --against published          its statistics beside the published ones, line by line
@@ -59,8 +60,9 @@ def main() -> int:
     options = command.parse(parser(), _check_options)
     if options.org:
         return _check_organisation(options)
+    from pipelines.audit.rules import FILE
     from pipelines.checking import html
-    from pipelines.checking.checks import finding_folder
+    from pipelines.checking.checks import finding_folder, write_rules
     from pipelines.checking.targets import resolve_targets
     from pipelines.checking.verdict import parse_conditions
     from pipelines.process.stages import show_stages
@@ -87,6 +89,8 @@ def main() -> int:
                     continue
                 with show_stages("/".join(Path(target.name).parts[-2:])):
                     results = _check(target, options, statement)
+                if options.write_rules:
+                    write_rules(results, (target.file.parent if target.file else target.folder or Path()) / FILE)
                 for result in results:
                     codes.append(_show(result, conditions, options.format))
                     kept += [result] if options.format == "sarif" else []
@@ -98,7 +102,7 @@ def main() -> int:
                 codes.append(error.exit_code)
                 sections.append(html.failure(target.name, error))
                 failures.append((target.name, error))
-    if options.html and sections:
+    if options.html and len(sections) > len(failures):  # a report of failures alone would tell nothing else
         html.write(options.html, sections)
     if options.format == "sarif":
         from pipelines.checking.text import sarif
@@ -119,9 +123,11 @@ def _read_statement(options: argparse.Namespace) -> Verified | None:
 def _check(target: Target, options: argparse.Namespace, statement: Verified | None) -> list[CheckResult]:
     from cards.kinds import SAMPLE
     from pipelines.checking.checks import check_target
+    from pipelines.checking.datasets import with_rules
 
     language_sample = None if options.audit_language == "all" else SAMPLE
     foreign = command.foreign_options(options)
+    foreign = with_rules(foreign, options.rules) if options.rules else foreign
     return check_target(target, foreign, language_sample=language_sample, statement=statement)
 
 
@@ -133,14 +139,15 @@ def _show(result: CheckResult, conditions: Sequence[Condition], form: str) -> in
 
     report = result.report
     report["failed_on"] = met_conditions(conditions, report["verdict"]["state"], result.findings)
+    in_words = form in ("text", "markdown") and result.frames
+    quotes = quote_findings(result.task, result.frames, result.found) if in_words else ()
     if form == "json":
         command.print_json(report)
     elif form == "markdown":
-        command.print_page(text.markdown_page(report, result.findings))
+        command.print_page(text.markdown_page(report, result.findings, quotes))
     elif form == "github":
         command.print_page(text.github_page(report, result.findings))
     elif form == "text":
-        quotes = quote_findings(result.task, result.frames, result.found) if result.frames else ()
         command.print_page(text.check_page(report, result.findings, quotes).splitlines())
         if result.findings and command.is_terminal():
             command.print_page([f"next: embedding-datasets check {shlex.quote(report['path'])} --html report.html"])
@@ -257,6 +264,18 @@ def parser() -> argparse.ArgumentParser:
         choices=["sample", "all"],
         default="sample",
         help="detect the language of a sample of the texts (the default), or of every text, which takes a while",
+    )
+    own = arguments.add_argument_group("for rules of your own (docs/checking.md)")
+    own.add_argument(
+        "--rules",
+        type=Path,
+        metavar="FILE",
+        help="the rules of this file; without it, those of checks.yaml beside the data",
+    )
+    own.add_argument(
+        "--write-rules",
+        action="store_true",
+        help="write checks.yaml beside the data, with rules that they keep; never replace it",
     )
     signed = arguments.add_argument_group("for a statement about a release (docs/reproducibility.md)")
     signed.add_argument(

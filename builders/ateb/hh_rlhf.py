@@ -22,6 +22,13 @@ MARKUP = KnownFinding(
 )
 
 
+DESIGN = {
+    "surrounding_whitespace": "A transcript begins with blank lines before its first turn.",
+    "repeated_sentence": "In a transcript, people and models repeat what was said.",
+    "near_duplicate": "Each pair of answers gives two rows, whose dialogue is the same up to the last answer.",
+}
+
+
 def _file(path: str, **digest: str | int) -> RawFile:
     return github("anthropics/hh-rlhf", COMMIT, path, name=path, lfs=True, **digest)
 
@@ -54,6 +61,7 @@ SOURCE = Source(
     "hhrlhf-harmlessness-classification",
     pretty_name="HH-RLHF harmlessness classification (English)",
     benchmark="ateb",
+    by_design=DESIGN,
     task=Classification(labels=LABELS, splits=SPLITS),
     needs={"train": ("harmless_train", "harmless_test"), "test": ("harmless_test",)},
     versions={

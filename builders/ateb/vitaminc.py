@@ -67,6 +67,9 @@ SOURCE = Source(
     pretty_name="VitaminC fact verification (English)",
     benchmark="ateb",
     task=Classification(labels=LABELS),
+    by_design={
+        "near_duplicate": "A contrast set: a claim comes with evidence before and after an edit, which differ in a few words.",
+    },
     needs={"train": ("train", "dev", *TEST), "validation": ("dev", *TEST), "test": TEST},
     versions={
         "1.0.0": Version(

@@ -153,6 +153,19 @@ def explain_findings(findings: Sequence[Finding], known_findings: Sequence[Known
     ]
 
 
+def declare_by_design(findings: Sequence[Finding], by_design: Mapping[str, str]) -> list[Finding]:
+    """The findings, those of some kinds as implied by the design of the dataset: for information, with the reason of the kind.
+
+    by_design: the reason by kind. An error stays an error: whatever the design, it breaks readers.
+    """
+    return [
+        replace(finding, severity="info", by_design=True, why=by_design[finding.kind])
+        if finding.kind in by_design and finding.severity != "error"
+        else finding
+        for finding in findings
+    ]
+
+
 def verify_known_findings(
     release: str, findings: Sequence[Finding], known_findings: Sequence[KnownFinding], module: str
 ) -> None:

@@ -13,10 +13,12 @@ from builders.catalogue import Definition
 from builders.errors import SourceError, UsageError
 from builders.tasks import layouts
 from cards.kinds import SAMPLE
-from cards.manifest import Finding, Manifest
+from cards.manifest import SEVERITIES, Finding, Manifest
 from pipelines.audit import integrity, quality
 from pipelines.audit.findings import FindingRows
-from pipelines.audit.quality import explain_findings
+from pipelines.audit.quality import declare_by_design, explain_findings
+from pipelines.audit.rules import FILE as RULES
+from pipelines.audit.rules import NO_RULES, Rules, find_violations, propose_rules, weigh
 from pipelines.audit.tables import Frames, count_rows
 from pipelines.checking.data_files import belongs_to, list_files
 from pipelines.checking.datasets import (
@@ -26,6 +28,7 @@ from pipelines.checking.datasets import (
     read_datasets,
     read_tables,
     reading_rows,
+    with_rules,
 )
 from pipelines.checking.salvage import at_own_locations, audit_foreign
 from pipelines.checking.targets import Fetched, Target, dataset_name, define_release, locate_target
@@ -46,6 +49,7 @@ class CheckResult:
     report: what `--json` prints; the command fills `failed_on`. findings: those of the report, in its order. task: the dataset's.
     frames: the rows that were audited, empty where none could be. rows: all rows. found: the findings with their rows, at the
     locations of `frames`. own_locations: for a dataset that is not a release, its own config and split for each of these.
+    tables: by config and split, as its files have them.
     """
 
     report: dict[str, Any]
@@ -55,6 +59,7 @@ class CheckResult:
     rows: Frames
     found: tuple[FindingRows, ...]
     own_locations: Mapping[tuple[str, str], tuple[str, str]]
+    tables: Frames
 
 
 def finding_folder(report: Mapping[str, Any]) -> str:
@@ -69,13 +74,15 @@ def check_release(
     language_sample: int | None,
     fetched: Fetched | None = None,
     statement: Verified | None = None,
+    rules: Rules = NO_RULES,
 ) -> CheckResult:
     """Verify the files and rows of a release against its manifest, and what `load_dataset` reads; audit the rows again.
 
     language_sample: see pipelines.audit.quality.audit_tables. fetched: where the release is from, if it is from the Hub: its
     folder then has only the files of the release. statement: one whose signature was verified, to compare with the release.
+    rules: those of a user.
 
-    Raises ReleaseError for a folder that is not a release of a dataset of the catalogue.
+    Raises ReleaseError for a folder that is not a release of a dataset of the catalogue, UsageError for a rule without a column.
     """
     manifest, definition = define_release(release_dir)
     task = definition.dataset.task
@@ -103,6 +110,7 @@ def check_release(
     version = definition.dataset.versions.get(manifest.version)
     if version and not manifest.sample:
         findings = explain_findings(findings, version.known)
+    findings = declare_by_design(findings, definition.dataset.by_design)
     head = {
         "dataset": manifest.dataset,
         "version": manifest.version,
@@ -122,9 +130,36 @@ def check_release(
             for table in manifest.tables
         ],
     }
+    pairs = _apply_rules(rules, rows, list(zip(found, findings, strict=True)))
+    findings = [finding for _, finding in pairs]
     report = make_report(release_dir, head, problems, findings)
-    found = [replace(found_rows, finding=finding) for found_rows, finding in zip(found, findings, strict=True)]
-    return CheckResult(report, tuple(findings), task, rows if audited else {}, rows, tuple(found), {})
+    listed = tuple(replace(found_rows, finding=finding) for found_rows, finding in pairs)
+    return CheckResult(report, tuple(findings), task, rows if audited else {}, rows, listed, {}, rows)
+
+
+def _apply_rules(
+    rules: Rules, tables: Frames, pairs: Sequence[tuple[FindingRows, Finding]]
+) -> list[tuple[FindingRows, Finding]]:
+    """The findings with their rows, as the rules weigh them, and those about rows that violate a rule.
+
+    tables: as the files have them; none of a damaged release.
+    """
+    violations = find_violations(rules.rules, tables) if tables else []
+    return [
+        (replace(rows, finding=weigh(rows.finding, rules)), weigh(own, rules))
+        for rows, own in (*pairs, *((violation, violation.finding) for violation in violations))
+    ]
+
+
+def write_rules(results: Sequence[CheckResult], path: Path) -> None:
+    """Write rules that the data of results keep. Raises UsageError where there is such a file: it is never replaced."""
+    tables = {config: splits for result in results for config, splits in result.tables.items()}
+    findings = [finding for result in results for finding in result.findings]
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(propose_rules(tables, results[0].report["languages"], findings))
+    except FileExistsError:
+        raise UsageError("there are rules already", where=str(path), todo="add to them, or move them away") from None
 
 
 def _loading_faults(release_dir: Path, manifest: Manifest, fetched: Fetched | None) -> list[str]:
@@ -190,7 +225,7 @@ def check_dataset(
         datasets = read_datasets(files, options)
         if single:
             _require_one(name, datasets)
-        return [_check_foreign(path, name, dataset, language_sample) for dataset in datasets]
+        return [_check_foreign(path, name, dataset, options.rules, language_sample) for dataset in datasets]
 
 
 def check_tables(
@@ -211,7 +246,7 @@ def check_tables(
     try:
         datasets = read_tables(selected, name, {}, options, {})
         _require_one(name, datasets)
-        return _check_foreign(name, name, datasets[0], language_sample)
+        return _check_foreign(name, name, datasets[0], options.rules, language_sample)
     except pl.exceptions.PolarsError as error:
         raise SourceError("cannot read the rows of a table", where=name, found=first_line(error)) from error
 
@@ -223,7 +258,9 @@ def _require_one(name: str, datasets: Sequence[ForeignDataset]) -> None:
         raise UsageError(what, found=", ".join(subsets), todo=f"name one: subset={subsets[0]!r}")
 
 
-def _check_foreign(where: Path | str, name: str, dataset: ForeignDataset, language_sample: int | None) -> CheckResult:
+def _check_foreign(
+    where: Path | str, name: str, dataset: ForeignDataset, rules: Rules, language_sample: int | None
+) -> CheckResult:
     findings, audited = audit_foreign(dataset, language_sample=language_sample)
     head = {
         "dataset": name,
@@ -234,12 +271,13 @@ def _check_foreign(where: Path | str, name: str, dataset: ForeignDataset, langua
         "audited": list(audited.task.splits) if audited else [],
         "notes": list(dataset.notes),
     }
-    pairs = at_own_locations(dataset, findings)
+    pairs = _apply_rules(rules, dataset.tables, at_own_locations(dataset, findings))
+    pairs.sort(key=lambda pair: SEVERITIES.index(pair[1].severity))
     own_findings = tuple(own for _, own in pairs)
     report = make_report(where, head, [], own_findings)
     task, frames = (audited.task, audited.frames) if audited else (dataset.task, {})
     found = tuple(finding for finding, _ in pairs)
-    return CheckResult(report, own_findings, task, frames, dataset.frames, found, dataset.own_locations)
+    return CheckResult(report, own_findings, task, frames, dataset.frames, found, dataset.own_locations, dataset.tables)
 
 
 def _describe_tables(dataset: ForeignDataset) -> list[dict[str, Any]]:
@@ -267,15 +305,24 @@ def check_target(
     single: bool = False,
     statement: Verified | None = None,
 ) -> list[CheckResult]:
-    """The results for a target, one for each subset of a dataset that is not a release. options: for such a dataset.
+    """The results for a target, one for each subset of a dataset that is not a release.
+
+    options: for such a dataset; without rules, those of a file beside data on this machine.
 
     single: several subsets are an error, before any is audited. statement: to compare with a release.
 
     Raises what locate_target, check_release and check_dataset raise, UsageError for a statement and anything but a release.
     """
     path, fetched = (target.file, None) if target.file else locate_target(target, options.subsets)
+    beside = (path.parent if target.file else path) / RULES
+    if fetched is None and options.rules == NO_RULES and beside.is_file():
+        options = with_rules(options, beside)
     if (path / folder.MANIFEST).exists():
-        results = [check_release(path, language_sample=language_sample, fetched=fetched, statement=statement)]
+        results = [
+            check_release(
+                path, language_sample=language_sample, fetched=fetched, statement=statement, rules=options.rules
+            )
+        ]
     else:
         if statement is not None:
             todo = "leave out --statement, or name a release of this package"

@@ -405,6 +405,11 @@ def _matching_types(columns: Mapping[str, Any], config: str) -> list[str]:
     return [task_type for task_type in types if task_type not in excluded]
 
 
+SENTENCE = re.compile(
+    r"(?:\S+\s){2,}\S+[.!?]$|(?:\S+\s){5}"
+)  # as the name of a column: a row of a file without a header
+
+
 def no_task_type(where: str, tables: Frames, requested: str | None) -> SourceError:
     """The error for a dataset in which no subset has a task type, or none has the requested one."""
     found = [f"{config}: {', '.join(columns_of(splits))}" for config, splits in tables.items()]
@@ -412,7 +417,9 @@ def no_task_type(where: str, tables: Frames, requested: str | None) -> SourceErr
     expected += [f"{task_type}: {', '.join(columns)}" for task_type, columns in REQUIRED_COLUMNS.items()]
     pairs = any(columns_of(splits).keys() >= set(REQUIRED_COLUMNS["BitextMining"]) for splits in tables.values())
     todo = "rename its configs or columns, or say which are which: --map text=sentence"
-    if requested is None and (proposed := propose(tables)):
+    if any(SENTENCE.search(name) for splits in tables.values() for name in columns_of(splits)):
+        todo = "put a line with names of columns first: the first row was taken for them"
+    elif requested is None and (proposed := propose(tables)):
         todo = f"say which columns are which, for example {proposed}"
     if pairs and not requested:
         todo = "name a config of translations en-de, for example, or pass --task BitextMining --language eng --language deu"

@@ -121,10 +121,12 @@ def _resolve_without_configs(paths: Sequence[str], where: str) -> Files:
     raise SourceError(
         "no tables found",
         where=where,
-        found=f"{len(data_files)} data files" + (f", such as {min(data_files)}" if data_files else ""),
+        found=f"{len(data_files)} data files"
+        + (f", among others {min(data_files or paths)}" if data_files or paths else ""),
         expected="a README.md whose front matter has `configs`, or names such as data/test-00000-of-00001.parquet, "
         "corpus/test.parquet, corpus.jsonl, qrels/test.tsv",
-        todo="name the folder of one dataset (for a release of this package: outputs/<dataset>/<version>)",
+        todo="name the folder of one dataset (for a release of this package: outputs/<dataset>/<version>); a .txt is a .tsv if"
+        " its first line names the columns, such as text<TAB>label",
     )
 
 

@@ -285,6 +285,7 @@ PLANTED = [
         ),
         "default/test.source", 2, 2 / 2, ("honey: 100% of honey, 0% of wax", "wax: 100% of wax, 0% of honey"),
         detail="honey: guessed right for 100% of the rows from this column, for 50% without it; Cramér's V 1.00",
+        severity="warning",
     ),
     PlantedFinding(
         "label_by_length", "PairClassification",
@@ -323,6 +324,7 @@ PLANTED = [
         "top_ranked/test.corpus-ids", 62, 1.0, ("relevant: median place 1, others place 2",),
         detail="of two candidates of a query, the one listed first is the relevant one in 98 of 100 cases"
         " (AUC 0.976); 62 queries",
+        severity="warning",
     ),
     PlantedFinding(
         "label_sorted", "PairClassification",
@@ -515,7 +517,7 @@ def test_a_planted_finding_is_reported_with_all_its_fields(planted: PlantedFindi
     location = first.config, first.split
     assert first == Finding(
         planted.kind,
-        KINDS[planted.kind].severity,
+        planted.severity or KINDS[planted.kind].severity,
         *location,
         first.column,
         planted.count,

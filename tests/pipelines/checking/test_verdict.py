@@ -101,6 +101,30 @@ def test_exact_and_folded_leaks_cross_the_threshold_together() -> None:
     assert judge("STS", [leak(3, 100), leak(2, 100, detail="in dev")], [], sample=False).state == "warnings"
 
 
+@pytest.mark.parametrize("kind", ["label_by_position", "label_by_overlap", "label_leaking_column"])
+def test_one_number_that_decides_compromises_a_score(kind: str) -> None:
+    for severity, split, state in [
+        ("warning", "test", "compromised"), ("warning", "train", "warnings"), ("info", "test", "no problems"),
+    ]:  # fmt: skip
+        assert judge("STS", [finding(kind, 1, 100, split, severity=severity)], [], sample=False).state == state
+    assert summary(finding("label_by_position", 40, 40, severity="warning")) == (
+        "compromised, 1 warning: position that tells the relevant candidate in test"
+    )
+
+
+def test_the_two_worst_are_named_an_error_and_what_compromises_before_smaller_leaks_and_other_kinds() -> None:
+    findings = [
+        finding("html_residue", 90, 100), finding("near_leak", 1, 100, detail="in validation"), leak(40, 40),
+        finding("one_class_only", 1, 1), finding("null_text", 1, 100), finding("conflicting_label", 9, 10, "train"),
+    ]  # fmt: skip
+    assert summary(*findings) == (
+        "defective, 2 errors, 4 warnings: only one label (1); 40 of 40 test texts leak from train; and 4 more"
+    )
+    assert summary(*findings[:2]) == (
+        "2 warnings: 1 of 100 test texts leaks from validation; HTML tags or character references (90)"
+    )
+
+
 def test_other_warnings_do_not_compromise_a_score_however_many_they_are() -> None:
     assert judge("STS", [finding("html_residue", 100, 100)], [], sample=False).state == "warnings"
 
@@ -117,7 +141,9 @@ def test_a_sample_is_never_compromised() -> None:
 def test_errors_and_differences_from_the_manifest_come_first() -> None:
     findings = [finding("null_text", 2, 9), leak(9, 9)]
     assert judge("STS", findings, [], sample=False).state == "defective"
-    assert summary(*findings) == "defective, 1 error, 1 warning: null instead of a text (2)"
+    assert summary(*findings) == (
+        "defective, 1 error, 1 warning: null instead of a text (2); 9 of 9 test texts leak from train"
+    )
     damaged = judge("STS", [], ["a file is missing", "another one"], sample=False)
     assert (damaged.state, damaged.summary) == ("damaged", "damaged, 2 problems")
 

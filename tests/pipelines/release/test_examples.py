@@ -158,15 +158,18 @@ def test_both_sides_of_a_pair_are_quoted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "kind", "quote"),
+    ("text", "kind", "quote", "mark"),
     [
-        ("ё" * 100 + "<br>" + "я", "html_residue", "…" + "ё" * 30 + "<br>я"),
-        ("Коротко <br>", "html_residue", "Коротко <br>"),
-        ("ё" * 100 + "я..", "double_full_stop", "…" + "ё" * 30 + "я.."),
+        ("ё" * 100 + "<br>" + "я", "html_residue", "…" + "ё" * 30 + "<br>я", (31, 35)),
+        ("Коротко <br>", "html_residue", "Коротко <br>", (8, 12)),
+        ("ё" * 100 + "я..", "double_full_stop", "…" + "ё" * 30 + "я..", (31, 34)),
+        ("Купи мне сaхар, да!", "lookalike_word", "Купи мне сaхар, да!", (9, 14)),
     ],
 )
-def test_a_long_text_is_quoted_from_a_little_before_the_problem(text: str, kind: str, quote: str) -> None:
-    assert quotes(CLASSIFICATION, texts("Снег.", test=text), kind) == [Quote(quote)]
+def test_a_long_text_is_quoted_from_a_little_before_what_is_marked(
+    text: str, kind: str, quote: str, mark: tuple[int, int]
+) -> None:
+    assert quotes(CLASSIFICATION, texts("Снег.", test=text), kind) == [Quote(quote, mark=mark)]
 
 
 @pytest.mark.parametrize(
