@@ -57,7 +57,10 @@ def check(
 
 
 OPTIONS = (
-    (re.compile(r"(--map \S+?=[^\s;,:]+(?: --map \S+?=[^\s;,:]+)*)"), lambda match: f"columns={_columns_of(match[1])!r}"),
+    (
+        re.compile(r"(--map \S+?=[^\s;,:]+(?: --map \S+?=[^\s;,:]+)*)"),
+        lambda match: f"columns={_columns_of(match[1])!r}",
+    ),
     (re.compile(r"(?:pass )?--(task|language|subset) (\w[\w-]*)"), lambda match: f'{match[1]}="{match[2]}"'),
     (re.compile(r"--scale LOW HIGH"), lambda _: "scale=(low, high)"),
     (re.compile(r"--map"), lambda _: "columns"),
