@@ -3,7 +3,7 @@
 `tests/judgements/<kind>.tsv` has a line for each judged text: where it is, a hash of it, and two verdicts (`yes`, `no`, `unclear`),
 given from the text and the definition alone, never the text itself. The texts are read again from raw files and releases.
 
-    python benchmarks/judged_hits.py SOURCES RELEASES > benchmarks/judged_hits.md    RELEASES: `build all@1.0.0`
+    python benchmarks/judged_hits.py SOURCES RELEASES > benchmarks/judged_hits.md   # of `build all@1.0.0`
 """
 
 import hashlib
