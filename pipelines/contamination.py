@@ -33,7 +33,7 @@ INDEX_EXAMPLES = """\
 
 An index has hashes and no text: docs/contamination.md describes it to the byte."""
 SCAN_EXAMPLES = """\
-  embedding-datasets contamination scan corpus/ --index my.index            Parquet, JSON lines (.gz, .zst), CSV
+  embedding-datasets contamination scan corpus/ --index my.index            Parquet, JSON lines (.gz, .zst), CSV ...
   embedding-datasets contamination scan 'data/*.jsonl.zst' --text text --index my.index
   embedding-datasets contamination scan hf://datasets/ORG/NAME@REVISION/train --index my.index
   embedding-datasets contamination scan corpus/ --index my.index --html report.html --matches matches.parquet
@@ -102,10 +102,10 @@ def _scan(options: argparse.Namespace) -> int:
         scans = cache / "scans"
         with open_scan(corpus, options.index, datasets, engine, checkpoints=scans, threshold=options.threshold) as scan:
             summaries = summarise(scan)
-            met = met_conditions(conditions, summaries)
+            met = met_conditions(conditions, scan.sums, summaries)
             lines = _write(scan, summaries, options)
     if options.json:
-        for line in scan_to_json(summaries):
+        for line in scan_to_json(scan, summaries):
             command.print_json(line)
     else:
         lines += [f"fails on: {', '.join(met)}"] if met else []
@@ -132,7 +132,15 @@ def _write(scan: Scan, summaries: list[TableSummary], options: argparse.Namespac
     if options.clean:
         files = [*(file for file, _ in scan.corpus.files), *scan.corpus.empty]
         drop, overwrite = rows_to_drop(scan), options.overwrite
-        clean = write_clean(files, drop, options.clean, scanned=scan.files, jobs=options.jobs, overwrite=overwrite)
+        clean = write_clean(
+            files,
+            drop,
+            options.clean,
+            scanned=scan.files,
+            unread=scan.sums.unread.to_dicts(),
+            jobs=options.jobs,
+            overwrite=overwrite,
+        )
         lines += pages.clean_page(clean, options.clean)
     return lines
 
@@ -197,7 +205,7 @@ def _scan_parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="COLUMN",
-        help="a column with texts; repeatable; default: all columns of strings and of lists of strings but ids and labels",
+        help="a column with texts, also in lists and objects; repeatable; default: all strings but ids, addresses and labels",
     )
     add("--threshold", type=_share, default=0.9, metavar="SHARE", help="the similarity of near texts (0.9)")
     add("--engine", choices=["local", "ray"], default="local", help="processes of this machine (the default), or Ray")
@@ -214,7 +222,8 @@ def _scan_parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="CONDITION",
-        help="exit with 1 on this: KIND, any, or a share of a split: exact:0.1%%; repeatable, or joined by commas",
+        help="exit with 1 on this: KIND, any, a share of a split: exact:0.1%%, or unread: text that was not read; repeatable, or "
+        "joined by commas",
     )
     add(
         "--benchmark",

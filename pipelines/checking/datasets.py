@@ -114,7 +114,8 @@ class ForeignOptions:
     """What the command line says about a dataset: its task type, its languages and the subsets to read, all as in mteb.
 
     scale: the lowest and the highest score that its scale has. columns: columns of its files by the name that its task has for
-    them. one_file: the dataset is one file, so a classification may lack the split to train on.
+    them. one_file: the dataset is one file, so a classification may lack the split to train on. keep_ids: tables keep their
+    column `id`, which names their rows.
     """
 
     task: str | None = None
@@ -123,6 +124,7 @@ class ForeignOptions:
     scale: tuple[float, float] | None = None
     columns: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     one_file: bool = False
+    keep_ids: bool = False
 
 
 @dataclass(frozen=True)
@@ -251,7 +253,7 @@ def _read_subset(
         for split, frame in tables.get(config, {}).items():
             schema = frame.collect_schema()
             schemas[config, split] = {name: type_name(dtype) or str(dtype) for name, dtype in schema.items()}
-            table = fit_table(layout, (config, split), frame)
+            table = fit_table(layout, (config, split), frame, keep_id=options.keep_ids)
             fitted.setdefault(layout.config, {})[split] = table.frame
             findings += table.findings
             notes += [note for note in table.notes if note not in notes]

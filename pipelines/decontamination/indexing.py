@@ -10,7 +10,7 @@ system keeps no more of the file than there is room for.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -452,7 +452,7 @@ def _read_target(target: Target, options: ForeignOptions) -> list[IndexedDataset
         return [from_release(path)]
     files = find_files(path, options.subsets)
     with reading_rows(files):
-        datasets = read_datasets(files, options)
+        datasets = read_datasets(files, replace(options, keep_ids=True))
     name, revision = dataset_name(target, path), fetched.folder.name if fetched else ""
     return [from_foreign(dataset, name, revision) for dataset in datasets]
 

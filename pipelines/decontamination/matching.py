@@ -334,6 +334,9 @@ TABLE_SCHEMA = {name: MATCH_SCHEMA[name] for name in ("dataset", "version", "con
 JOINED = "+"  # between the names of two fields in which a run of words is
 
 
+COVERAGE_SCHEMA = {"column": pl.String, "reason": pl.String, "bytes": pl.Int64}
+
+
 @dataclass(frozen=True)
 class BatchMatches:
     """What a scan finds in a batch.
@@ -342,12 +345,14 @@ class BatchMatches:
     because the text of the index is not available. unit: `text`, `pair`, `query with positive`, `labelled text` or `labelled
     pair`: what of the index is in the same row of the corpus. short: for texts of fewer than SHORT_WORDS words, the columns
     group (of the Lookup) and rows: how many rows of the corpus have it; see `short_texts`. rows, texts: how many were read.
+    coverage: the bytes by column and reason (COVERAGE_SCHEMA), both empty for what was read.
     """
 
     matches: pl.DataFrame
     short: pl.DataFrame
     rows: int
     texts: int
+    coverage: pl.DataFrame
 
 
 # The hits of a batch: a text of the corpus that holds a text of the index, which is known by its group. kind: a position in
@@ -383,7 +388,10 @@ def find_matches(
     hits = hits.with_columns(row=pl.Series(rows[hits["text"].to_numpy()], dtype=pl.Int64))
     is_short = pl.Series(lookup.counts[hits["group"].to_numpy()] < SHORT_WORDS)
     matches = _list_matches(lookup, batch, hits.filter(~is_short), hits.filter(is_short))
-    return BatchMatches(matches, _count_short(hits.filter(is_short)), len(row_starts), len(rows))
+    read = {("", ""): batch.texts["text"].str.len_bytes().sum()}
+    coverage = [(*path, size) for path, size in (read | dict(batch.unread)).items()]
+    counted = pl.DataFrame(coverage, COVERAGE_SCHEMA, orient="row")
+    return BatchMatches(matches, _count_short(hits.filter(is_short)), batch.count, len(rows), counted)
 
 
 def short_texts(lookup: Lookup, counts: Iterable[pl.DataFrame]) -> pl.DataFrame:

@@ -4,6 +4,7 @@ The file has no scripts and no external resources. All values from data are esca
 
 KIND          a row was found as this kind: exact, folded, near, contained; any: as any of them
 KIND:SHARE    this share of the rows of a column of a split, or more: `exact:0.1%`, `any:0.001`
+unread        bytes of the corpus that may be text were not read; unread:SHARE: this share of all bytes, or more
 """
 
 import re
@@ -26,7 +27,7 @@ from pipelines.checking.verdict import Condition, Grammar
 from pipelines.decontamination.clean import CleanCorpus
 from pipelines.decontamination.index_file import IndexTable
 from pipelines.decontamination.matching import JOINED, KINDS, MATCH_SCHEMA, THRESHOLD, candidate_recall
-from pipelines.decontamination.scans import TABLE, Scan, TableSummary
+from pipelines.decontamination.scans import TABLE, Scan, Sums, TableSummary
 from pipelines.process.html import write_page
 from pipelines.process.tables import WIDTH, table, wrap
 
@@ -100,9 +101,31 @@ def read_text(scan: Scan) -> str:
     return f"{files}, {count(scan.sums.rows, 'row')}, {count(scan.sums.texts, 'text')}"
 
 
+MAX_UNREAD = 12  # columns that a page names
+REASONS = {"format": "a file in another format", "name": "by its name", "request": "not named with --text"}
+NOT_TEXT = (
+    "number",
+    "null",
+    "name",
+)  # a name leaves out strings of fewer than five words, which are never listed alone
+
+
+def unread_text(sums: Sums) -> str:
+    """What was not read of the corpus, with its share of the bytes."""
+    total = sums.read + int(sums.unread["bytes"].sum())
+    listed = [
+        f"{column} ({REASONS.get(reason, reason)}, {share_text(size / max(total, 1))})"
+        for column, reason, size in sums.unread.head(MAX_UNREAD).iter_rows()
+    ]
+    more = len(sums.unread) - MAX_UNREAD
+    others = [f"{number(more)} more" if more > 0 else ""]
+    share = share_text((total - sums.read) / max(total, 1))
+    return f"not read, {share} of the bytes: {', '.join(filter(None, listed + others))}" if listed else ""
+
+
 def remarks(scan: Scan, summaries: Sequence[TableSummary]) -> list[str]:
     """Remarks on the numbers of a scan, as sentences."""
-    said = []
+    said = [unread_text(scan.sums)] if len(scan.sums.unread) else []
     names = dict.fromkeys(dataset_name(summary.table) for summary in summaries)
     with_matches = {dataset_name(summary.table) for summary in summaries if summary.found}
     without = [name for name in names if name not in with_matches]
@@ -132,8 +155,9 @@ def _whole_units(summaries: Sequence[TableSummary]) -> list[str]:
     return [f"{dataset}, {units} ({' and '.join(columns)})" for (dataset, units), columns in places.items()]
 
 
-def scan_to_json(summaries: Iterable[TableSummary]) -> list[dict[str, Any]]:
-    """One object a dataset, version, config, split and column.
+def scan_to_json(scan: Scan, summaries: Iterable[TableSummary]) -> list[dict[str, Any]]:
+    """One object a dataset, version, config, split and column; then one with `read`, the bytes of all texts, and `unread`: the
+    column or file, the reason and the bytes of what was not read.
 
     rows: of the table. exact, folded, near, contained: how many of these were found, each once, by its strictest kind; share: of
     all that were found. short: rows with a text of 1 to 4 words that is in the corpus by itself, not counted. estimated: rows
@@ -151,7 +175,7 @@ def scan_to_json(summaries: Iterable[TableSummary]) -> list[dict[str, Any]]:
             "units": dict(summary.units),
         }
         for summary in summaries
-    ]
+    ] + [{"read": scan.sums.read, "unread": scan.sums.unread.to_dicts()}]
 
 
 def clean_page(clean: CleanCorpus, target: Path) -> list[str]:
@@ -380,21 +404,26 @@ def _row(summary: TableSummary, at: int, examples: dict[tuple[str, ...], Any]) -
     }
 
 
-ANY = "any"
+ANY, UNREAD = "any", "unread"
 GRAMMAR = Grammar(
     "match",
     (),
-    (*KINDS, ANY),
-    f"{', '.join(KINDS)}, any, or one of them with a share: exact:0.1%, any:0.001",
+    (*KINDS, ANY, UNREAD),
+    f"{', '.join(KINDS)}, any, unread, or one of them with a share: exact:0.1%, any:0.001",
     "docs/contamination.md",
 )
 
 
-def met_conditions(conditions: Iterable[Condition], summaries: Sequence[TableSummary]) -> list[str]:
+def met_conditions(conditions: Iterable[Condition], sums: Sums, summaries: Sequence[TableSummary]) -> list[str]:
     """The conditions that what was found meets, as the user wrote them."""
-    return [condition.text for condition in conditions if any(_is_met(condition, table) for table in summaries)]
+    return [condition.text for condition in conditions if _is_met(condition, sums, summaries)]
 
 
-def _is_met(condition: Condition, summary: TableSummary) -> bool:
-    found = summary.found if condition.what == ANY else summary.kinds[condition.what]
-    return found > 0 and found >= condition.share * summary.table.rows
+def _is_met(condition: Condition, sums: Sums, summaries: Sequence[TableSummary]) -> bool:
+    if condition.what == UNREAD:
+        unread = int(sums.unread.filter(~pl.col("reason").is_in(NOT_TEXT))["bytes"].sum())
+        counts = [(unread, sums.read + unread)]
+    else:
+        every = condition.what == ANY
+        counts = [(one.found if every else one.kinds[condition.what], one.table.rows) for one in summaries]
+    return any(count > 0 and count >= condition.share * total for count, total in counts)

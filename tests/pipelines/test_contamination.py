@@ -116,6 +116,31 @@ def test_a_scan_prints_a_table_and_fails_only_on_request(
     assert "exact:0.1%" in capsys.readouterr().out
 
 
+def test_what_is_not_read_is_named_in_every_output(
+    run: Any, corpus: Path, benchmark: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_json_lines(corpus / "chats.jsonl", {"messages": [{"content": TEXTS[4], "n": 1}], "id": "né"})
+    (corpus / "notes.md").write_text("1234567", "utf-8")
+    run("index", str(benchmark), "--task", "Classification", "--output", "my.index", "-q")
+    scanned = ["scan", corpus.name, "--index", "my.index", "--cache", "cache"]
+    assert run(*scanned, "--html", "r.html", "--clean", "clean", "--fail-on", "unread") == 1
+    output = " ".join(capsys.readouterr().out.split())
+    for column in ("messages[].n (number,", "id (by its name,", "corpus/notes.md (a file in another format,"):
+        assert column in output
+        assert column in (corpus.parent / "r.html").read_text("utf-8")
+    expected = [
+        {"column": "messages[].n", "reason": "number", "bytes": 8},
+        {"column": "corpus/notes.md", "reason": "format", "bytes": 7},
+        {"column": "id", "reason": "name", "bytes": 3},
+    ]
+    assert json.loads((corpus.parent / "clean" / "removed.json").read_text("utf-8"))["unread"] == expected
+    assert (corpus.parent / "clean" / "chats.jsonl").read_text("utf-8") == "", "the chat had a text of the index"
+    assert run(*scanned, "--json", "--fail-on", "unread:90%") == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["unread"] == expected
+    (corpus / "notes.md").unlink()
+    assert run(*scanned, "--fail-on", "unread") == 0, "numbers and short ids cannot be texts of an index"
+
+
 def test_a_scan_reads_the_texts_of_the_index_once(
     run: Any, corpus: Path, benchmark: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
