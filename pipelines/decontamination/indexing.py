@@ -34,7 +34,16 @@ from pipelines.checking.batches import label_texts
 from pipelines.checking.datasets import ForeignDataset, ForeignOptions, find_files, read_datasets, reading_rows
 from pipelines.checking.targets import Target, dataset_name, define_release, locate_target, resolve_targets
 from pipelines.decontamination.fingerprints import fingerprint_texts
-from pipelines.decontamination.index_file import MAX_ENTRIES, SCHEMA, IndexTable, TextIndex, in_groups, write_index
+from pipelines.decontamination.index_file import (
+    FORMAT,
+    MAX_ENTRIES,
+    PRINTS,
+    SCHEMA,
+    IndexTable,
+    TextIndex,
+    in_groups,
+    write_index,
+)
 from pipelines.process.safe_text import first_line
 from pipelines.process.stages import stage
 from pipelines.release import folder
@@ -277,24 +286,22 @@ def _index_batch(source: _Source, batch: Batch) -> pa.Table:
     numbers = (
         rows[label_column] if label_column in rows.columns else pl.repeat(None, len(rows), dtype=pl.Int64, eager=True)
     )
-    bands = pa.ListArray.from_arrays(prints.bands.offsets.astype(np.int32), pa.array(prints.bands.values))
+    columns_of_texts = {name: getattr(prints, name) for name in PRINTS[FORMAT]}
+    for name in ("bands", "seeds"):
+        rows_of_numbers = columns_of_texts[name]
+        offsets = pa.array(rows_of_numbers.offsets.astype(np.int32))
+        columns_of_texts[name] = pl.Series(pa.ListArray.from_arrays(offsets, pa.array(rows_of_numbers.values)))
     frame = pl.DataFrame(
         {
             "table": np.tile(np.arange(source.first_table, source.first_table + columns, dtype=np.uint16), len(rows)),
             "row": interleave([row_names] * columns),
-            "exact": prints.exact,
-            "folded": prints.folded,
-            "words": prints.words,
-            "rough": prints.rough,
-            "anchor": prints.anchor,
-            "n_words": prints.counts,
             "label": np.repeat(hash_labels(label_texts(numbers)), columns),
             "label_name": np.repeat(hash_labels(_label_names(source, rows, numbers)), columns),
-            "bands": pl.Series(bands),
             "positives": interleave([positives] * columns),
+            **columns_of_texts,
         }
     )
-    return frame.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(SCHEMA)
+    return frame.select(SCHEMA.names).to_arrow(compat_level=pl.CompatLevel.oldest()).cast(SCHEMA)
 
 
 def hash_labels(labels: pl.Series) -> Array:
@@ -365,7 +372,7 @@ class StoredTexts:
             for number, positions in zip(numbers.tolist(), np.split(ordered, firsts[1:]), strict=False)
         ]
         texts = pl.Series(pa.chunked_array(parts, pa.large_string()), dtype=pl.String).gather(np.argsort(order))
-        is_same = hash_texts(texts.fill_null("")) == self.index.exact[entries]
+        is_same = hash_texts(texts.fill_null("")) == self.index.columns["exact"][entries]
         return texts.zip_with(pl.Series(is_same), pl.repeat(None, len(texts), dtype=pl.String, eager=True))
 
 

@@ -320,8 +320,8 @@ def _benchmark_texts(scan: Scan, chosen: pl.DataFrame) -> Mapping[tuple[str, ...
     for at, (indexed, is_available) in enumerate(zip(scan.tables, scan.available, strict=True)):
         if indexed.key not in wanted or not is_available:
             continue
-        entries = np.flatnonzero(lookup.index.table == at)
-        names = pl.Series(lookup.index.rows.take(pa.array(entries)), dtype=pl.String)
+        entries = np.flatnonzero(lookup.index.columns["table"] == at)
+        names = pl.Series(lookup.index.columns["row"].take(pa.array(entries)), dtype=pl.String)
         is_wanted = names.is_in(sorted(wanted[indexed.key]))
         found = zip(names.filter(is_wanted), source.texts(entries[is_wanted.to_numpy()]), strict=True)
         texts |= {(*indexed.key, name): text for name, text in found if text is not None}

@@ -37,7 +37,7 @@ def test_the_exact_number_is_blake2b_of_the_text() -> None:
 def test_texts_that_differ_in_case_and_punctuation_share_all_but_the_exact_number(one: str, other: str) -> None:
     prints = fingerprint_texts(series(one, other))
     assert prints.exact[0] != prints.exact[1]
-    for numbers in (prints.folded, prints.words, prints.rough, prints.counts):
+    for numbers in (prints.folded, prints.words, prints.rough, prints.n_words):
         assert numbers[0] == numbers[1]
 
 
@@ -61,7 +61,7 @@ def test_a_run_has_the_number_of_the_text_that_it_is(before: str, text: str, aft
 
 def test_an_empty_text_has_no_fingerprints() -> None:
     prints = fingerprint_texts(series("", " \n"))
-    for numbers in (prints.exact, prints.folded, prints.words, prints.rough, prints.anchor, prints.counts):
+    for numbers in (prints.exact, prints.folded, prints.words, prints.rough, prints.anchor, prints.n_words):
         assert numbers.tolist() == [0, 0]
     assert len(prints.bands.values) == 0
 

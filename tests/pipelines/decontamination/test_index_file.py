@@ -58,7 +58,7 @@ def test_row_groups_do_not_change_what_is_read(path: Path, monkeypatch: pytest.M
 def test_a_published_index_is_read_and_written_byte_for_byte(tmp_path: Path) -> None:
     published, copy = ROOT / "tests" / "golden" / "ru_wanli" / "raw" / "benchmark-index.parquet", tmp_path / "index"
     index = read_index(published)
-    assert (len(index.tables), len(index.rows), len(index.bands.lengths)) == (6, 44, 44)
+    assert (len(index.tables), len(index.columns["row"]), len(index.columns["bands"].lengths)) == (6, 44, 44)
     write_index(copy, [pq.read_table(published).cast(index_file.SCHEMA)], list(index.tables))
     assert content(read_index(copy)) == content(index)
     if pq.read_metadata(copy).created_by == pq.read_metadata(published).created_by:  # the bytes depend on pyarrow
@@ -91,7 +91,7 @@ def test_a_column_that_was_not_written_is_refused(path: Path) -> None:
 
 def test_an_index_without_texts_can_be_read(tmp_path: Path) -> None:
     index = index_of([similarity("pairs", [], [])], tmp_path)
-    assert len(index.exact) == len(index.rows) == len(index.bands.lengths) == 0
+    assert len(index.columns["exact"]) == len(index.columns["row"]) == len(index.columns["bands"].lengths) == 0
     assert [table.rows for table in index.tables] == [0, 0]
 
 

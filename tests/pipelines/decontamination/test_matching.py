@@ -135,7 +135,7 @@ def test_planted_leaks_are_all_found_and_nothing_else(tmp_path: Path, texts: lis
     rows += [sentence(source, 5 + number % 200, LATIN if number % 2 else matching_syllables()) for number in range(500)]
     stored = store_texts(lookup.index, [dataset], tmp_path)
     matches = find_matches(lookup, batch([{"text": row} for row in rows]), stored).matches
-    names = dict(zip(lookup.index.rows.to_pylist(), texts, strict=True))
+    names = dict(zip(lookup.index.columns["row"].to_pylist(), texts, strict=True))
     listed = {
         (row, names[name], kind) for row, name, kind in found(matches, "corpus_row", "row", "kind") if kind != "near"
     }
@@ -195,7 +195,7 @@ def test_a_pair_in_one_row_is_a_unit_in_either_order(
     lookup = lookup_of(tmp_path, similarity("pairs", [(one, other), (one, sentence(source, 9))], [3.0, 1.0]))
     rows = [{fields[0]: one, fields[1]: other}, {fields[0]: one, fields[1]: sentence(source, 9)}]
     matches = find_matches(lookup, batch(rows)).matches
-    first = lookup.index.rows[0].as_py()
+    first = lookup.index.columns["row"][0].as_py()
     units = {
         (row, name == first, column): unit
         for row, name, column, unit in found(matches, "corpus_row", "row", "column", "unit")
@@ -274,7 +274,7 @@ def test_equal_rows_of_a_benchmark_are_all_reported(tmp_path: Path) -> None:
     text = sentence(random.Random(4), 9)
     lookup = lookup_of(tmp_path, classification("one", [text, text], [0, 0]), classification("two", [text], [0]))
     matches = find_matches(lookup, batch([{"text": text}])).matches
-    name = lookup.index.rows[0].as_py()
+    name = lookup.index.columns["row"][0].as_py()
     assert found(matches, "dataset", "row") == [("one", name), ("one", f"{name}-2"), ("two", name)]
 
 
@@ -313,7 +313,7 @@ def test_texts_that_are_not_those_of_the_index_are_not_available(tmp_path: Path)
     lookup = lookup_of(tmp_path, classification("reviews", texts, [0] * 4), similarity("pairs", [("a", "b")], [1.0]))
     changed = classification("reviews", [texts[0], "other", texts[2]], [0] * 3)
     stored = store_texts(lookup.index, [changed, similarity("pairs", [("a", "b")], [1.0])], tmp_path)
-    given = stored.texts(lookup.index.table.nonzero()[0][::-1]).to_list()
+    given = stored.texts(lookup.index.columns["table"].nonzero()[0][::-1]).to_list()
     assert stored.texts(pl.Series([3, 0, 1, 2, 0]).to_numpy()).to_list() == [
         None,
         texts[0],
@@ -336,6 +336,6 @@ def test_a_text_of_a_template_is_compared_with_the_most_similar_ones(tmp_path: P
     texts = [f"{template} {sentence(source, 2)}" for _ in range(300)]
     lookup = lookup_of(tmp_path, classification("reviews", texts, [0] * 300))
     matches = find_matches(lookup, batch([{"text": texts[170]}, {"text": f"{template} other words"}])).matches
-    own = lookup.index.rows[170].as_py()
+    own = lookup.index.columns["row"][170].as_py()
     assert found(matches.filter(pl.col("kind") == "exact"), "corpus_row", "row") == [(0, own)]
     assert 150 < len(matches) <= 200
