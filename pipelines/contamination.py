@@ -41,7 +41,7 @@ SCAN_EXAMPLES = """\
   embedding-datasets contamination scan corpus/ --index my.index --flag rows.parquet --fail-on exact:0.1%
   embedding-datasets contamination scan corpus/ --index my.index --engine ray --jobs 16
 
-Kinds: exact, folded (case, punctuation, spacing), near, contained in a longer text."""
+Kinds: exact, folded (case, punctuation, spacing), near, contained in a longer text, passage (edited or cut, in a longer text)."""
 MAP_EXAMPLES = """\
   embedding-datasets contamination map outputs/                       which of these releases share texts
   embedding-datasets contamination map cedr terra --output map.json"""
@@ -100,7 +100,8 @@ def _scan(options: argparse.Namespace) -> int:
         datasets = available_releases(tables, options.releases)
         datasets += find_datasets(options.benchmark, options.releases, command.foreign_options(options))
         scans = cache / "scans"
-        with open_scan(corpus, options.index, datasets, engine, checkpoints=scans, threshold=options.threshold) as scan:
+        choices = {"threshold": options.threshold, "whole_texts": options.whole_texts}
+        with open_scan(corpus, options.index, datasets, engine, checkpoints=scans, **choices) as scan:
             summaries = summarise(scan)
             met = met_conditions(conditions, scan.sums, summaries)
             lines = _write(scan, summaries, options)
@@ -208,6 +209,11 @@ def _scan_parser() -> argparse.ArgumentParser:
         help="a column with texts, also in lists and objects; repeatable; default: all strings but ids, addresses and labels",
     )
     add("--threshold", type=_share, default=0.9, metavar="SHARE", help="the similarity of near texts (0.9)")
+    add(
+        "--whole-texts",
+        action="store_true",
+        help="without views (prefixes, escapes, chats ...) and passages: half of the time",
+    )
     add("--engine", choices=["local", "ray"], default="local", help="processes of this machine (the default), or Ray")
     add("--jobs", type=command.positive_int, default=1, metavar="N", help="processes (1, which uses all cores)")
     add("--address", metavar="HOST:PORT", help="of a Ray cluster that is there; without it, Ray runs on this machine")

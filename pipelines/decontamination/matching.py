@@ -348,6 +348,7 @@ def has_label(lookup: Lookup, labels: pl.DataFrame, rows: Array, entries: Array)
 THRESHOLD = 0.9
 KINDS = ("exact", "folded", "near", "contained", "passage")
 EXACT, FOLDED, NEAR, CONTAINED, PASSAGE = range(5)
+WHOLE_KINDS = KINDS[:PASSAGE]
 AS_IS, LETTERS, PART, CUT = "as is", "letters", "part", "cut"  # views beside those of builders.shaping.views
 MATCH_SCHEMA = {
     "corpus_file": pl.String,

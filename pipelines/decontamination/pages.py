@@ -352,6 +352,7 @@ MEANINGS = {
     "folded": "the same text, ignoring case, punctuation, spacing and form of characters",
     "near": "a text that shares most of its runs of words or letters",
     "contained": "a longer text with all of its words, one after another",
+    "passage": "a place with most of its runs of three words: edited, or the beginning of it",
 }
 
 

@@ -53,6 +53,7 @@ def scan_partition(
     index: Path,
     texts: Path | None = None,
     threshold: float = THRESHOLD,
+    whole_texts: bool = False,
     threads: int | None = None,
 ) -> pl.DataFrame:
     """The matches of a partition, as a frame of one row for `read_scan`; an engine runs it through `functools.partial`.
@@ -65,7 +66,7 @@ def scan_partition(
     file = partition.file
     require_unchanged(file)
     lookup, source = load_scan(index, texts)
-    find = partial(find_matches, lookup, source=source, threshold=threshold)
+    find = partial(find_matches, lookup, source=source, threshold=threshold, whole_texts=whole_texts)
     found = list(map_in_order(find, read_partition(partition), threads=threads or pl.thread_pool_size()))
     digest = file_sha256(file.path) if partition.first_row == 0 else None
     require_unchanged(file)
@@ -194,11 +195,13 @@ def open_scan(
     *,
     checkpoints: Path,
     threshold: float,
+    whole_texts: bool = False,
 ) -> Iterator[Scan]:
     """Search a corpus, for the time of the block, after which the results of its partitions are removed.
 
     Where the block ends with an error they stay, and the next scan of the same resumes. datasets: those whose texts are
-    available. checkpoints: a folder for these results and scratch files, which all machines of an engine see.
+    available. whole_texts: without views and passages. checkpoints: a folder for these results and scratch files, which all
+    machines of an engine see.
 
     Raises SourceError for a corpus or an index that cannot be read, and what run_partitions raises.
     """
@@ -208,6 +211,7 @@ def open_scan(
         "index": file_sha256(index),
         "available": available,
         "threshold": threshold,
+        "whole_texts": whole_texts,
         "code": installation.describe(),
     }
     checkpoints.mkdir(parents=True, exist_ok=True)
@@ -220,7 +224,14 @@ def open_scan(
         if texts is not None:
             write_texts(tables, datasets, texts)
         threads = 1 if engine.name == RAY else None  # a task of Ray has one processor
-        work = partial(scan_partition, index=index.resolve(), texts=texts, threshold=threshold, threads=threads)
+        work = partial(
+            scan_partition,
+            index=index.resolve(),
+            texts=texts,
+            threshold=threshold,
+            whole_texts=whole_texts,
+            threads=threads,
+        )
         run_partitions(corpus.partitions, work, engine, folder)
         yield Scan(corpus, tables, available, threshold, folder, index.resolve(), texts)
 
