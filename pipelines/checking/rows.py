@@ -435,7 +435,7 @@ def find_group_borders(file: DataFile, layout: Layout, size: int) -> list[tuple[
 def read_groups(file: DataFile, layout: Layout, first_row: int, start: int, stop: int) -> Iterator[TextBatch]:
     """The texts of some row groups: the rows that they have in all, and `first_row` is the first of them.
 
-    Leaves of columns that are no strings are not read from the disk.
+    Only leaves that are strings are read from the disk.
 
     Raises SourceError for data that are corrupt or not UTF-8.
     """

@@ -45,7 +45,7 @@ def collect(record: dict[str, Any]) -> tuple[list[tuple[str, str]], Unread]:
         ({"positive_passages": [{"docid": "7", "text": TEXT}]}, [("positive_passages[0].text", TEXT)]),
         ({"pairs": [["a", ["b"]], []]}, [("pairs[0][0]", "a"), ("pairs[0][1][0]", "b")]),
         ({"payload": '{"q": ["x", 1]}'}, [("payload", '{"q": ["x", 1]}'), ("payload.q[0]", "x")]),
-        ({"text": "[1] is no JSON"}, [("text", "[1] is no JSON")]),
+        ({"text": "[1] Text in brackets"}, [("text", "[1] Text in brackets")]),
         ({"type": TEXT}, [("type", TEXT)]),
         ({"type": "сегодня на улице идёт дождь"}, [("type", "сегодня на улице идёт дождь")]),
         ({"type": "\u4eca\u5929" * 4}, [("type", "\u4eca\u5929" * 4)]),
