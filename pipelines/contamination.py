@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from builders.errors import UsageError
 from builders.tasks import TYPES
 from pipelines import command
 
@@ -27,6 +28,7 @@ EXAMPLES = """\
 INDEX_EXAMPLES = """\
   embedding-datasets contamination index cedr terra --output my.index       releases below outputs/
   embedding-datasets contamination index outputs/ --output all.index        all of them
+  embedding-datasets contamination index rumteb ateb --all-built --output my.index      and a list of those not built
   embedding-datasets contamination index ORG/cedr-classification@v1.0.0 --output my.index
   embedding-datasets contamination index mteb/stsbenchmark-sts --splits validation --output sts.index
   embedding-datasets contamination index data.csv --task Classification --map text=sentence --output my.index
@@ -65,15 +67,19 @@ def _index(options: argparse.Namespace) -> int:
     from pipelines.process.stages import show_stages
 
     with show_stages("index"):
-        datasets = find_datasets(options.names, options.releases, command.foreign_options(options))
+        missing: list[str] | None = [] if options.all_built else None
+        names = options.names or (["all"] if options.all_built else [])
+        if not names:
+            raise UsageError("name datasets, or pass --all-built", todo="embedding-datasets contamination index --help")
+        datasets = find_datasets(names, options.releases, command.foreign_options(options), missing)
         options.output.parent.mkdir(parents=True, exist_ok=True)
-        with indexing_rows(options.names):
+        with indexing_rows(names):
             tables = index_tables(datasets, options.output, options.splits)
     size = options.output.stat().st_size
     if options.json:
-        command.print_json(page.index_to_json(tables, options.output, size))
+        command.print_json(page.index_to_json(tables, options.output, size, missing or ()))
     else:
-        command.print_page(page.index_page(tables, options.output, size, width=command.width()))
+        command.print_page(page.index_page(tables, options.output, size, missing or (), width=command.width()))
     return 0
 
 
@@ -176,7 +182,12 @@ def parser() -> argparse.ArgumentParser:
 
 def _index_parser() -> argparse.ArgumentParser:
     arguments = command.parser("contamination index", "Write an index of the texts of benchmarks.", INDEX_EXAMPLES)
-    _add_names(arguments)
+    _add_names(arguments, "*")
+    arguments.add_argument(
+        "--all-built",
+        action="store_true",
+        help="leave out what has not been built below --releases, and list it; default: all",
+    )
     command.add_output(arguments, "--output", "index", required=True, metavar="FILE", help="the index to write")
     arguments.add_argument(
         "--splits",
@@ -255,10 +266,10 @@ def _map_parser() -> argparse.ArgumentParser:
     return arguments
 
 
-def _add_names(arguments: argparse.ArgumentParser) -> None:
+def _add_names(arguments: argparse.ArgumentParser, nargs: str = "+") -> None:
     arguments.add_argument(
         "names",
-        nargs="+",
+        nargs=nargs,
         metavar="NAME|PATH|ORG/NAME[@REVISION]",
         help=f"{command.NAMES}, built below --releases; the folder of a release or of several; any dataset that check reads",
     )

@@ -22,7 +22,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from builders.errors import SourceError
-from builders.shaping.views import VIEWS
 from pipelines.audit.near_duplicates import BANDS
 from pipelines.audit.shingles import Ragged, offsets_from_lengths, take_rows, take_slices
 from pipelines.decontamination.fingerprints import (
@@ -33,6 +32,7 @@ from pipelines.decontamination.fingerprints import (
     probe_digest,
     seed_positions,
 )
+from pipelines.decontamination.views import VIEWS
 from pipelines.process.files import replacing
 
 Array = npt.NDArray[Any]

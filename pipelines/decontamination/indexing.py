@@ -424,17 +424,31 @@ def _frame_of(dataset: IndexedDataset, table: IndexTable) -> pl.LazyFrame | None
     return None
 
 
-def find_datasets(names: Sequence[str], releases: Path, options: ForeignOptions) -> list[IndexedDataset]:
+def find_datasets(
+    names: Sequence[str], releases: Path, options: ForeignOptions, missing: list[str] | None = None
+) -> list[IndexedDataset]:
     """The datasets that names mean, each once. releases: where those of the catalogue are. options: for datasets of others.
 
-    Raises UsageError for an unknown name, ReleaseError for a release that has not been built, SourceError for a dataset that
+    missing: gets the datasets that have not been built, which are an error without it.
+
+    Raises UsageError for an unknown name, ReleaseError for releases that have not been built, SourceError for a dataset that
     cannot be read.
     """
+    targets = [target for name in names for target in resolve_targets(name, releases)]
+    absent = dict.fromkeys(one.name for one in targets if one.folder is not None and not one.folder.is_dir())
+    if missing is not None:
+        missing += absent
+        targets = [target for target in targets if target.name not in absent]
+    elif len(absent) > 1:
+        todo = "build them, name a folder with releases, or index what is there with --all-built"
+        what = f"{len(absent)} datasets have not been built"
+        raise ReleaseError(what, where=str(releases), found=f"no {', '.join(absent)}", todo=todo)
     found: dict[tuple[str, str, str], list[IndexedDataset]] = {}
-    for name in names:
-        for target in resolve_targets(name, releases):
-            datasets = _read_target(target, options)
-            found.setdefault(datasets[0].identity, datasets)
+    for target in targets:
+        datasets = _read_target(target, options)
+        found.setdefault(datasets[0].identity, datasets)
+    if missing and not found:
+        raise ReleaseError("no dataset of these has been built", where=str(releases), todo="build one first")
     return [dataset for datasets in found.values() for dataset in datasets]
 
 

@@ -28,7 +28,6 @@ import polars as pl
 import pyarrow as pa
 
 from builders.shaping.folding import fold_texts, hash_texts
-from builders.shaping.views import render_views
 from pipelines.audit.near_duplicates import (
     BANDS,
     COMPARED_PAIRS,
@@ -64,6 +63,7 @@ from pipelines.decontamination.passages import (
     measure_passages,
     run_texts,
 )
+from pipelines.decontamination.views import render_views
 
 Array = npt.NDArray[Any]
 
@@ -239,7 +239,7 @@ THRESHOLD = 0.9
 KINDS = ("exact", "folded", "near", "contained", "passage")
 EXACT, FOLDED, NEAR, CONTAINED, PASSAGE = range(5)
 WHOLE_KINDS = KINDS[:PASSAGE]
-AS_IS, LETTERS, PART, CUT = "as is", "letters", "part", "cut"  # views beside those of builders.shaping.views
+AS_IS, LETTERS, PART, CUT = "as is", "letters", "part", "cut"  # views beside those of pipelines.decontamination.views
 MATCH_SCHEMA = {
     "corpus_file": pl.String,
     "corpus_row": pl.Int64,

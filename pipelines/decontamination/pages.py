@@ -34,8 +34,10 @@ from pipelines.process.tables import WIDTH, table, wrap
 MAX_NAMES = 8  # of datasets without matches
 
 
-def index_page(tables: Sequence[IndexTable], output: Path, size: int, *, width: int | None) -> list[str]:
-    """The tables of an index, and its size. size: in bytes."""
+def index_page(
+    tables: Sequence[IndexTable], output: Path, size: int, missing: Sequence[str] = (), *, width: int | None
+) -> list[str]:
+    """The tables of an index, and its size. size: in bytes. missing: datasets that have not been built."""
     rows = [["dataset", "table", "texts"]]
     rows += [[dataset_name(indexed), location(indexed), number(indexed.rows)] for indexed in tables]
     texts = sum(indexed.rows for indexed in tables)
@@ -45,15 +47,17 @@ def index_page(tables: Sequence[IndexTable], output: Path, size: int, *, width: 
     per_text = f", {size / texts:.0f} bytes a text" if texts else ""
     line = f"{output}: {datasets}, {count(texts, 'text')}, {number(size)} bytes{per_text}"
     lines = table(rows, width=width, numbers=("texts",)).splitlines()
-    return [*lines, "", *wrap(line, width=width or WIDTH, break_words=False)]
+    lines += ["", *wrap(line, width=width or WIDTH, break_words=False)]
+    absent = f"not built, so not in the index: {count(len(missing), 'dataset')}: {', '.join(missing)}"
+    return lines + (wrap(absent, width=width or WIDTH, break_words=False) if missing else [])
 
 
-def index_to_json(tables: Sequence[IndexTable], output: Path, size: int) -> dict[str, Any]:
+def index_to_json(tables: Sequence[IndexTable], output: Path, size: int, missing: Sequence[str] = ()) -> dict[str, Any]:
     """The same for programs."""
     keys = ("dataset", "version", "content_sha256", "config", "split", "column", "rows")
     listed = [{key: getattr(indexed, key) for key in keys} for indexed in tables]
     texts = sum(indexed.rows for indexed in tables)
-    return {"output": str(output), "texts": texts, "bytes": size, "tables": listed}
+    return {"output": str(output), "texts": texts, "bytes": size, "tables": listed, "missing": list(missing)}
 
 
 def scan_page(scan: Scan, summaries: Sequence[TableSummary], *, width: int | None) -> list[str]:

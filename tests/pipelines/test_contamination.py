@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
-from builders.errors import SourceError, UsageError
+from builders.errors import ReleaseError, SourceError, UsageError
 from pipelines import contamination
 from pipelines.decontamination.index_file import SCHEMA
 from tests.support.benchmark_tables import LATIN, sentence
@@ -70,6 +71,27 @@ def test_an_index_says_what_it_is_of_and_how_large_it_is(
     assert "test.jsonl" in output
     assert "1 dataset, 22 texts" in output
     assert "bytes a text" in output
+
+
+def test_what_is_built_is_indexed_and_what_is_missing_is_listed(
+    run: Any, golden_release: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    built = golden_release("terra-pairclassification").release_dir
+    shutil.copytree(built, tmp_path / "outputs" / built.parent.name / built.name)
+    releases = ["--releases", "outputs", "--output", "my.index"]
+    with pytest.raises(ReleaseError, match=r"(?s)2 datasets have not been built.*rubq-retrieval.*--all-built"):
+        run("index", "terra", "rubq", *releases)
+    assert not (tmp_path / "my.index").exists()
+    assert run("index", "terra", "rubq", "--all-built", "--json", *releases) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["missing"] == ["rubq-reranking", "rubq-retrieval"]
+    assert {table["dataset"] for table in found["tables"]} == {"terra-pairclassification"}
+    assert run("index", "--all-built", *releases) == 0
+    assert "not built, so not in the index: 48 datasets: " in capsys.readouterr().out
+    with pytest.raises(ReleaseError, match="no dataset of these has been built"):
+        run("index", "rubq", "--all-built", *releases)
+    with pytest.raises(UsageError, match="name datasets, or pass --all-built"):
+        run("index", *releases)
 
 
 def test_each_row_counts_once_with_its_strictest_kind(

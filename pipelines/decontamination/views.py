@@ -3,8 +3,8 @@ r"""Views: ways in which a text is written around or into another, and back.
 A training corpus has the text of a benchmark behind a prefix, in a chat template, with escapes of HTML or JSON, in Markdown, or
 with hyphens at the ends of its lines. A view undoes one of these: what it returns is compared as the text itself is.
 
-A view has a version and never changes; a better one has the next version. Nothing that exists uses them: an index of the first
-format is read without views, and so is a version of training data that does not ask for them.
+A view has a version and never changes; a better one has the next version. An index of the first format is read
+without views.
 
     prefix    query: Who wrote it?                      Who wrote it?
     chat      <|im_start|>user\nWho wrote it?<|im_end|>  Who wrote it?
