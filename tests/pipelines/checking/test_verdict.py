@@ -167,7 +167,7 @@ def test_a_share_is_a_percentage_or_a_fraction(text: str, share: float) -> None:
         (CHECK_GRAMMAR, "split_leak:nan", ["not a share"]),
         (pages.GRAMMAR, "exakt:1%", ["no kind of match is named 'exakt'", "did you mean 'exact'", "any:0.001"]),
         (pages.GRAMMAR, "error", ["no kind of match is named 'error'", "docs/contamination.md"]),
-        (pages.GRAMMAR, "any:2", ["not a share", "exact, folded, near, contained, any"]),
+        (pages.GRAMMAR, "any:2", ["not a share", "exact, folded, near, contained, passage, any, unread"]),
     ],
 )
 def test_a_condition_that_means_nothing_is_an_error_that_helps(grammar: Grammar, text: str, words: list[str]) -> None:
