@@ -352,6 +352,7 @@ class Links:
     entries: Ragged
 
 
+GROUPS = 1 << 16
 MAX_OWNERS = 64  # a seed of more texts is one of a notice or a template, and is not looked for
 
 
@@ -426,12 +427,17 @@ def arrange_index(index: TextIndex) -> Lookup:
 def _arrange_seeds(seeds: Ragged, n_words: Array) -> tuple[Numbers, Array, Array]:
     """The seeds by number, the first one of each group, and the sum of the weights of each group."""
     numbers = arrange_numbers(seeds.values, np.arange(len(seeds.values)), bits_per_number=32)
-    owners = np.empty(len(seeds.values), np.uint32)
-    _, runs, counts = np.unique(numbers.sorted, return_inverse=True, return_counts=True)
-    owners[numbers.owners] = counts[runs]
-    groups = np.repeat(np.arange(len(seeds.lengths)), seeds.lengths)
-    weights = weigh_seeds(np.arange(len(owners)) - seeds.offsets[groups], n_words[groups], owners)
-    return numbers, seeds.offsets, np.bincount(groups, weights, len(seeds.lengths)).astype(np.float32)
+    owners, count = np.empty(len(seeds.values), np.uint8), len(seeds.lengths)
+    counts = np.unique(numbers.sorted, return_counts=True)[1]
+    owners[numbers.owners] = np.repeat(counts.clip(max=MAX_OWNERS + 1).astype(np.uint8), counts)
+    totals = np.zeros(count, np.float32)
+    for start in range(0, count, GROUPS):  # a part at a time: what is computed of a seed takes many bytes
+        stop = min(start + GROUPS, count)
+        first, last = seeds.offsets[start], seeds.offsets[stop]
+        groups = np.repeat(np.arange(start, stop), seeds.lengths[start:stop])
+        weights = weigh_seeds(np.arange(first, last) - seeds.offsets[groups], n_words[groups], owners[first:last])
+        totals[start:stop] = np.bincount(groups - start, weights, stop - start)
+    return numbers, seeds.offsets, totals
 
 
 def weigh_seeds(numbers: Array, n_words: Array, owners: Array) -> Array:
@@ -456,9 +462,12 @@ def arrange_numbers(numbers: Array, owners: Array, *, bits_per_number: int = 64)
         numbers.astype(np.uint64) << np.uint64(32) | owners.astype(np.uint64)
     )  # several times as fast as argsort
     ordered, owners = (keys >> np.uint64(32)).astype(np.uint32), keys.astype(np.uint32)
-    is_used = np.zeros(1 << bits, np.bool_)
-    is_used[ordered >> np.uint32(32 - bits)] = True
-    return Numbers(ordered, owners, np.packbits(is_used, bitorder="little"), 32 - bits)
+    bitmap, used = np.zeros(1 << bits - 3, np.uint8), ordered >> np.uint32(32 - bits)
+    if len(used):  # a bit of a byte for each number; of the numbers in one byte, all bits at once
+        places, values = used >> np.uint32(3), np.uint8(1) << (used & np.uint32(7)).astype(np.uint8)
+        firsts = np.flatnonzero(np.append(True, places[1:] != places[:-1]))
+        bitmap[places[firsts]] = np.bitwise_or.reduceat(values, firsts)
+    return Numbers(ordered, owners, bitmap, 32 - bits)
 
 
 def _arrange_anchors(anchor: Array, counts: Array) -> tuple[Numbers, Ragged]:
