@@ -1,7 +1,8 @@
 """How many findings a careful reader calls right: rules measured on real texts that two people judged.
 
 `tests/judgements/<kind>.tsv` has a line for each judged text: where it is, a hash of it, and two verdicts (`yes`, `no`,
-`unclear`), given from the text and the definition alone; never the text itself. The texts are read again from raw files and releases.
+`unclear`), given from the text and the definition alone; never the text itself. The texts are read again from raw files and
+releases.
 
     python benchmarks/judged_hits.py SOURCES RELEASES > benchmarks/judged_hits.md   # of `build all@1.0.0`
 """

@@ -49,8 +49,9 @@ def is_list(dtype: Any) -> bool:
     return isinstance(dtype, pl.List | pl.Array)
 
 
-def fit_table(layout: Layout, location: Location, frame: pl.LazyFrame) -> FittedTable:
-    """A table with the columns and types of a layout. `label` keeps its type: see number_labels.
+def fit_table(layout: Layout, location: Location, frame: pl.LazyFrame, *, keep_id: bool = False) -> FittedTable:
+    """A table with the columns and types of a layout. `label` keeps its type: see number_labels. keep_id: also a column `id` that
+    the layout does not have.
 
     Columns that cannot be converted stay as they are, and audit.integrity reports them. A table of labelled texts keeps its other
     columns, as numbers or strings without nulls: they may tell the label.
@@ -93,6 +94,8 @@ def fit_table(layout: Layout, location: Location, frame: pl.LazyFrame) -> Fitted
         columns |= {
             name: other for name in others if name != "id" and (other := _other_column(name, schema[name])) is not None
         }
+    if keep_id and "id" in others:
+        columns["id"] = pl.col("id").cast(pl.String)
     return FittedTable(frame.select(**columns), tuple(findings), tuple(notes))
 
 

@@ -120,6 +120,7 @@ class ForeignOptions:
 
     scale: the lowest and the highest score that its scale has. columns: columns of its files by the name that its task has for
     them. one_file: the dataset is one file, so a classification may lack the split to train on. rules: those of `checks.yaml`.
+    keep_ids: tables keep their column `id`, which names their rows.
     """
 
     task: str | None = None
@@ -129,6 +130,7 @@ class ForeignOptions:
     columns: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     one_file: bool = False
     rules: Rules = NO_RULES
+    keep_ids: bool = False
 
 
 def with_rules(options: ForeignOptions, file: Path) -> ForeignOptions:
@@ -275,7 +277,7 @@ def _read_subset(
         for split, frame in tables.get(config, {}).items():
             schema = frame.collect_schema()
             schemas[config, split] = {name: type_name(dtype) or str(dtype) for name, dtype in schema.items()}
-            table = fit_table(layout, (config, split), frame)
+            table = fit_table(layout, (config, split), frame, keep_id=options.keep_ids)
             fitted.setdefault(layout.config, {})[split] = table.frame
             findings += table.findings
             notes += [note for note in table.notes if note not in notes]

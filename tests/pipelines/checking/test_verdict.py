@@ -23,7 +23,8 @@ from pipelines.checking.verdict import (
 )
 from pipelines.decontamination import pages
 from pipelines.decontamination.index_file import IndexTable
-from pipelines.decontamination.scans import TableSummary
+from pipelines.decontamination.matching import COVERAGE_SCHEMA
+from pipelines.decontamination.scans import Sums, TableSummary
 from tests.support.processes import run
 from tests.support.releases import write_dataset
 
@@ -192,7 +193,7 @@ def test_a_share_is_a_percentage_or_a_fraction(text: str, share: float) -> None:
         (CHECK_GRAMMAR, "split_leak:nan", ["not a share"]),
         (pages.GRAMMAR, "exakt:1%", ["no kind of match is named 'exakt'", "did you mean 'exact'", "any:0.001"]),
         (pages.GRAMMAR, "error", ["no kind of match is named 'error'", "docs/contamination.md"]),
-        (pages.GRAMMAR, "any:2", ["not a share", "exact, folded, near, contained, any"]),
+        (pages.GRAMMAR, "any:2", ["not a share", "exact, folded, near, contained, passage, any, unread"]),
     ],
 )
 def test_a_condition_that_means_nothing_is_an_error_that_helps(grammar: Grammar, text: str, words: list[str]) -> None:
@@ -206,7 +207,7 @@ def test_a_condition_that_means_nothing_is_an_error_that_helps(grammar: Grammar,
     ("condition", "met"),
     [
         ("exact", True), ("exact:2%", True), ("exact:2.1%", False), ("any:3%", True), ("any:0.031", False),
-        ("near", False), ("near:0", False),
+        ("near", False), ("near:0", False), ("unread", True), ("unread:20%", True), ("unread:21%", False),
     ],
 )  # fmt: skip
 def test_a_condition_of_a_scan_is_met_from_its_share_of_the_rows_of_a_table_on(condition: str, *, met: bool) -> None:
@@ -214,7 +215,9 @@ def test_a_condition_of_a_scan_is_met_from_its_share_of_the_rows_of_a_table_on(c
     kinds = {"exact": 2, "folded": 1, "near": 0, "contained": 0}
     summary = TableSummary(table, is_available=True, kinds=kinds, units={}, estimated=0, short=0)
     conditions = parse_conditions([condition], pages.GRAMMAR)
-    assert pages.met_conditions(conditions, [summary]) == ([condition] if met else [])
+    unread = [("image", "binary", 20), ("n", "number", 900), ("id", "name", 900)]
+    sums = Sums(pl.DataFrame(), pl.DataFrame(), 1, 1, 1, pl.DataFrame(unread, COVERAGE_SCHEMA, orient="row"), 80)
+    assert pages.met_conditions(conditions, sums, [summary]) == ([condition] if met else [])
     assert parse_conditions([], pages.GRAMMAR) == ()
 
 
