@@ -112,24 +112,27 @@ def clean_dataset(task_type: str, rows: int, rng: random.Random, texts: list[str
                 label = {"labels": [n % 2 for n in numbers]} if task_type == "PairClassification" else {
                     "score": [float(n) for n in numbers]
                 }  # fmt: skip
-                sides = {side: [text() for _ in numbers] for side in ("sentence1", "sentence2")}
+                sides = {side: [f"{row} {text()}" for row in range(rows)] for side in ("sentence1", "sentence2")}
                 return pl.DataFrame({"id": [f"{split}-{n}" for n in range(rows)], **sides, **label})
 
     if task_type == "Contrastive":
         lists = {
-            "positives": [[text(), text()] for _ in range(rows)],
+            "positives": [[f"{row} {text()}", text()] for row in range(rows)],
             "negatives": [[text() for _ in range(7)] for _ in range(rows)],
         }
-        ids = {"id": [str(number) for number in range(rows)], "query": [text() for _ in range(rows)]}
+        ids = {"id": [str(row) for row in range(rows)], "query": [f"{row} {text()}" for row in range(rows)]}
         return {"pairs": {"test": pl.DataFrame(ids | lists | {"negative_kinds": [["provided"] * 7] * rows})}}
     if task_type not in ("Retrieval", "Reranking"):
         return {"default": {split: table(split) for split in TASKS[task_type].splits}}
     ids = [str(number) for number in range(rows)]
     others = [f"d{(number + 1) % rows}" for number in range(rows)]
     titles = [""] * (2 * rows)
-    corpus = {"id": [f"d{number}" for number in range(2 * rows)], "title": titles, "text": [text() for _ in titles]}
+    # Both candidates of a query have its number, and no others do: texts that belong together have a rare word in common.
+    texts = [f"{row} {text()} {(row - 1) % rows}" if row < rows else text() for row in range(2 * rows)]
+    corpus = {"id": [f"d{number}" for number in range(2 * rows)], "title": titles, "text": texts}
     qrels = {"query-id": ids * 2, "corpus-id": [f"d{n}" for n in ids] + others, "score": [1] * rows + [0] * rows}
-    tables = {"corpus": pl.DataFrame(corpus), "queries": pl.DataFrame({"id": ids, "text": [text() for _ in ids]})}
+    queries = pl.DataFrame({"id": ids, "text": [f"{row} {text()}" for row in ids]})
+    tables = {"corpus": pl.DataFrame(corpus), "queries": queries}
     tables["qrels"] = pl.DataFrame(qrels)
     if task_type == "Reranking":
         pairs = [rng.sample([f"d{number}", other], 2) for number, other in zip(ids, others, strict=True)]
@@ -411,6 +414,24 @@ def plant_shared_ids(tables: Tables, count: int, rng: random.Random) -> Planted:
     return Planted(TASKS["Retrieval"], tables, frozenset(("queries", "test", query) for query in ids.values()))
 
 
+def plant_contained_texts(tables: Tables, count: int, rng: random.Random) -> Planted:
+    """Put test texts into longer train texts."""
+    train, test = tables["default"]["train"], tables["default"]["test"]["text"].to_list()
+    positions = sorted(rng.sample(range(len(test)), count))
+    texts = train["text"].to_list()
+    for position, original in zip(positions, rng.sample(range(len(texts)), count), strict=True):
+        texts[original] = f"{texts[original]} «{test[position].upper()}» {' '.join(rng.sample(russian_words(), 9))}"
+    tables["default"]["train"] = train.with_columns(text=pl.Series(texts))
+    return Planted(TASKS["Classification"], tables, frozenset(("default", "test", position) for position in positions))
+
+
+def judge_one_document(frame: pl.DataFrame) -> pl.DataFrame:
+    """One document relevant for the first 60 queries."""
+    return frame.with_columns(
+        pl.when(pl.int_range(pl.len()) < 60).then(pl.lit("d0")).otherwise("corpus-id").alias("corpus-id")
+    )
+
+
 def judge_again(tables: Tables, count: int, rng: random.Random) -> list[dict[str, Any]]:
     """Judgements that are there already."""
     return tables["qrels"]["test"].head(count).to_dicts()
@@ -526,6 +547,19 @@ PLANTERS: dict[str, Planter] = {
     "number_text": change_pair(
         lambda row, rng: {"negatives": [*row["negatives"][:6], rng.choice(["451", "3,5", "50 %"])]}
     ),
+    "contained_text": Planter("Classification", plant_contained_texts),
+    "qrels_at_chance": change_table(
+        "Retrieval",
+        "qrels",
+        lambda frame: frame.filter(pl.col("score") > 0).with_columns(pl.col("corpus-id").reverse()),
+    ),
+    "pairs_at_chance": change_table("STS", "default", lambda frame: frame.with_columns(pl.col("sentence2").reverse())),
+    "shifted_pairs": change_table(
+        "PairClassification",
+        "default",
+        lambda frame: frame.with_columns(pl.col("sentence2").shift(1, fill_value=pl.col("sentence2").last())),
+    ),
+    "frequent_positive": change_table("Retrieval", "qrels", judge_one_document),
     "empty_text": change_texts(lambda text, rng: rng.choice(["", " ", "\u3000\n"])),
     "short_text": change_texts(lambda text, rng: rng.choice("абв!7")),
     "length_outlier": change_texts(lambda text, rng: " ".join(rng.choice(russian_words()) for _ in range(400))),

@@ -321,4 +321,10 @@ def is_match(kind: str, corpus: str, text: str, similarity: float) -> bool:
         return fold(corpus) == fold(text)
     if kind == "contained":
         return f" {fold(text)} " in f" {fold(corpus)} "
+    if kind == "passage":  # most of its runs of three words; of a text that was cut, the other way round
+        runs = [
+            {tuple(words[at : at + 3]) for at in range(len(words) - 2)}
+            for words in (fold(text).split(), fold(corpus).split())
+        ]
+        return len(runs[0] & runs[1]) >= 0.6 * min(map(len, runs))
     return jaccard(corpus, text) >= 0.9 and abs(jaccard(corpus, text) - similarity) < 1e-9

@@ -220,6 +220,7 @@ class Dataset:
     the source, a licence id as in Source. mining: where some versions of training data have mined negatives. own_rows: why the
     rows of 1.0.0 are not those that were published, though its recipe is; empty where they are taken over unchanged. training:
     for keys of raw files, those of the source's training split, where the dataset lacks it: the recipe makes tables of them too.
+    by_design: the kinds of findings that its design implies, in all versions, each with the reason.
     """
 
     name: str
@@ -239,6 +240,7 @@ class Dataset:
     mining: Mining | None = None
     own_rows: str = ""
     training: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    by_design: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def group(self) -> str:
@@ -281,6 +283,7 @@ def dataset(
     mining: Mining | None = None,
     own_rows: str = "",
     training: Mapping[str, str] | None = None,
+    by_design: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[..., Tables]], Dataset]:
     """Turn a recipe into a Dataset.
 
@@ -325,6 +328,7 @@ def dataset(
             mining=mining,
             own_rows=own_rows,
             training=training or {},
+            by_design=by_design or {},
         )
 
     return declare

@@ -6,8 +6,12 @@ signed or not. No signature is verified here: anyone who has the public key of a
 
 import base64
 import binascii
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
+from operator import attrgetter
+from os.path import commonprefix
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,15 +20,106 @@ import msgspec
 from builders import limits
 from builders.errors import ReleaseError
 from cards import markdown
-from cards.manifest import INVALID_JSON, Sha256, VersionNumber
+from cards.manifest import INVALID_JSON, SEVERITIES, Finding, Sha256, VersionNumber
+
+Span = tuple[int, int]  # where a part of a text begins and ends
 
 
 @dataclass(frozen=True)
 class Quote:
-    """The text of a finding's first row, and that of the row that makes it a finding (its twin); None where it has none."""
+    """The text of a finding's first row, and that of the row that makes it a finding (its twin); None where it has none.
+
+    mark: what is wrong in the text, where a part of it is.
+    """
 
     text: str
     twin: str | None = None
+    mark: Span | None = None
+
+
+def differing(text: str, twin: str) -> tuple[Span, Span]:
+    """Where two texts differ: all between what both begin with and what both end with."""
+    start = len(commonprefix([text, twin]))  # noqa: RUF071 - of characters, not of paths
+    end = len(commonprefix([text[start:][::-1], twin[start:][::-1]]))  # noqa: RUF071
+    return (start, len(text) - end), (start, len(twin) - end)
+
+
+@dataclass(frozen=True)
+class FindingGroup:
+    """Findings of one kind and severity, which are shown together, by column.
+
+    first: whose kind, severity and `by_design` are those of all. detail: what all say; None where they differ. count_text, share:
+    together, as those of one are shown; those at one location add up. location: `default/test/text`, with a `*` for each part in
+    which they differ. examples: those of the first, without hashes of rows, which tell nothing. why: the reasons why they
+    stay. quote: the first that one of them has.
+    """
+
+    findings: tuple[Finding, ...]
+    first: Finding
+    detail: str | None
+    count_text: str
+    share: float
+    location: str
+    examples: tuple[str, ...]
+    why: tuple[str, ...]
+    quote: Quote | None
+
+
+HASHED = re.compile(r"[0-9a-f]{16}(?:-\d+)?")  # the name of a row without an id
+MAX_PLACES = 6  # of a group of findings
+NO_BREAK = "\u00a0%"  # a percent sign that stays beside its number
+
+
+def group_findings(findings: Sequence[Finding], quotes: Sequence[Quote | None] = ()) -> list[FindingGroup]:
+    """The findings by kind, errors first and those by design last. quotes: one for each finding, or none at all.
+
+    Each rule of a user is a group: the details begin with its name.
+    """
+    groups: dict[tuple[str, ...], list[tuple[Finding, Quote | None]]] = {}
+    for finding, quote in sorted(
+        zip_longest(findings, quotes), key=lambda pair: (pair[0].by_design, SEVERITIES.index(pair[0].severity))
+    ):
+        key = (finding.severity, finding.kind, str(finding.by_design), finding.detail * (finding.kind == "rule"))
+        groups.setdefault(key, []).append((finding, quote))
+    return [_group(sorted(group, key=lambda pair: (pair[0].config, pair[0].column))) for group in groups.values()]
+
+
+def _group(pairs: Sequence[tuple[Finding, Quote | None]]) -> FindingGroup:
+    findings = tuple(finding for finding, _ in pairs)
+    count, checked = (sum(getattr(finding, name) or 0 for finding in findings) for name in ("count", "texts_checked"))
+    examined = sorted((finding.count / (finding.share or 1), finding.location) for finding in findings)
+    totals = {location: total for total, location in examined}  # the largest of a location
+    parts = zip(*((finding.config, finding.split, finding.column) for finding in findings), strict=True)
+    return FindingGroup(
+        findings,
+        findings[0],
+        findings[0].detail if len({finding.detail for finding in findings}) == 1 else None,
+        f"{count:,}" + (f" of {checked:,} looked at" if checked else ""),
+        min(1.0, count / sum(totals.values())),
+        "/".join(filter(None, (names[0] if len({*names}) == 1 else "*" for names in parts))),
+        tuple(name for name in findings[0].examples if not HASHED.fullmatch(name)),
+        tuple(dict.fromkeys(finding.why for finding in findings if finding.why)),
+        next((quote for _, quote in pairs if quote), None),
+    )
+
+
+def list_places(
+    group: FindingGroup, locate: Callable[[Finding], str] | None = None, escape: Callable[[str], str] = str
+) -> list[str]:
+    """Where the findings of a group are, with count, share and what tells them apart; of one alone, where it is.
+
+    At most MAX_PLACES of them. locate: how the place of each is written, else as in messages. escape: for all but the place.
+    """
+    locate = locate or attrgetter("location")
+    if len(group.findings) == 1:
+        return [locate(group.first)]
+    details = [f", {finding.detail}" if finding.detail and group.detail is None else "" for finding in group.findings]
+    places = [
+        f"{locate(finding)} {escape(f'{finding.count:,} ({markdown.share_text(finding.share)}){detail}')}"
+        for finding, detail in zip(group.findings, details, strict=True)
+    ]
+    more = [f"and {len(places) - MAX_PLACES} more"] if places[MAX_PLACES:] else []
+    return [place.replace(" %", NO_BREAK) for place in (*places[:MAX_PLACES], *more)]
 
 
 @dataclass(frozen=True)

@@ -184,7 +184,7 @@ def parse_front_matter(card: bytes, where: str) -> dict[str, Any]:
         raise SourceError("README.md is too large", where=where, found=found, expected=expected, todo="shorten it")
     text, _ = split_front_matter(card.decode("utf-8", "replace"))
     try:
-        metadata = _load(text)
+        metadata, _ = load_yaml(text)
     except (yaml.YAMLError, ValueError) as error:
         found = " ".join(str(error).split())[:500]
         todo = "fix the front matter of README.md"
@@ -200,16 +200,20 @@ def parse_front_matter(card: bytes, where: str) -> dict[str, Any]:
     return metadata or {}
 
 
-def _load(text: str) -> Any:
+def load_yaml(text: str) -> tuple[Any, yaml.Node | None]:
+    """The value of YAML, and its node, which knows the lines; None for both where there is none.
+
+    Raises ValueError or YAMLError for what is invalid or exceeds a limit.
+    """
     if len(text) > limits.MAX_FRONT_MATTER:
         raise ValueError(f"{len(text):,} characters, more than {limits.MAX_FRONT_MATTER:,}")
     loader = _CountingLoader(text)
     try:
         node = loader.get_single_node()
         if node is None:
-            return None
+            return None, None
         _measure(node, {})
-        return loader.construct_document(node)
+        return loader.construct_document(node), node
     except (LookupError, AttributeError):  # what PyYAML raises for `!!int ''`, `!!bool maybe` and `!!timestamp now`
         raise ValueError("a value does not fit its tag") from None
     except RecursionError:

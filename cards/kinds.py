@@ -21,8 +21,8 @@ class Kind:
     name: in manifests and options. title: for people. severity: the usual one; the definition names exceptions. definition: one
     sentence. counted: what the count of a finding counts; its share is of all of these in the table, unless said otherwise.
     exact_or_folded: texts are compared exactly and after folding, and the detail of a folded finding says so. quoted: whether
-    cards may quote the text of a row. reported: recipes report it; the rows of a release do not show it. learned: it needs a
-    model that is trained on the rows (pipelines.profile), so no manifest has it.
+    cards may quote the text of a row. reported: a recipe or a rule of the user says so; the rows alone do not show it. learned:
+    it needs a model that is trained on the rows (pipelines.profile), so no manifest has it.
     """
 
     name: str
@@ -42,6 +42,12 @@ SAMPLE = 5_000  # rows of a large table
 MIN_SHARED_PERCENT = 90  # of the shingles of two near-duplicates
 LONG_TEXT_WORDS = 60  # if one word of 60 differs, the texts share 55 of 61 runs, just over 90 %
 SHINGLE_WORDS, SHINGLE_CHARACTERS = 3, 5  # in a run
+CONTAINED_RUN, MIN_CONTAINED_WORDS = 5, 8  # words: of a run, and of a text that is looked for in longer ones
+MAX_RARE_PERCENT = 5  # of the second texts of pairs that have a rare word
+MIN_BLOCK, MAX_PAIRS = 100, 2_000  # pairs that are judged together, and of a split
+# Standard errors by which the second text of a neighbouring row fits better; below -4 in all real datasets (sign test).
+MIN_SHIFT_LEAD = 4
+FREQUENT_POSITIVE, MIN_FREQUENT = 0.2, 10  # of the queries, and queries, that a frequent positive is relevant for
 MIN_SENTENCE = 20  # characters; a shorter sentence recurs in good texts: `Yes.`
 LENGTH_OUTLIER_FACTOR = 10  # between the median length and that of an outlier
 # Cramér's V of a label and a column that tells it: a large effect (Cohen, 1988). Annotations and sources in real datasets have
@@ -58,8 +64,11 @@ MIN_STRENGTH = 0.75
 # The same for shared words, if texts with more of them are the same or relevant: that is part of the task. Paraphrases and
 # similarities have up to 0.82 (a rank correlation of 0.63), DIPPER 0.91.
 MIN_OVERLAP_STRENGTH = 0.85
+# From this strength of a place in a list on, or this association of a column, guessing comes to about a score of 90: a warning.
+MIN_DECISIVE = 0.9
 STANDARD_ERRORS = 3  # from chance, for a guess to be more than that
 MAX_COMPARED = 20_000  # candidates whose words are compared with those of their query
+NEAR_SCORES = 0.1  # of the scale: a smaller difference of scores is small
 LABEL_IMBALANCE_FACTOR = 10  # between the rows of the most frequent label and those of a rare one
 
 FOLDING = "Unicode NFKC, lower case, every run of punctuation and white space one space"
@@ -232,7 +241,7 @@ _KINDS = (
         "nearly the same text in an earlier split",
         "warning",
         "A text (in pair tasks a pair, in retrieval a query) that is not a `split_leak` is a near-duplicate of one in an"
-        f" earlier split: {NEAR}.",
+        f" earlier split: {NEAR}; or, if the detail says so, it has the same words in another order.",
         "distinct texts of the later split",
     ),
     Kind(
@@ -241,7 +250,8 @@ _KINDS = (
         "warning",
         "A text (or pair of texts; in retrieval, a query with the text of a document) has two or more labels or scores"
         f" within a split or, if the detail says so, only with the two texts in either order, only after folding ({MEANINGFUL}),"
-        " or only together with an earlier split; within a split it counts once, with the strictest of these.",
+        " or only together with an earlier split; within a split it counts once, with the strictest of these; the detail counts"
+        f" scores that differ by up to {NEAR_SCORES:.0%} of the scale apart from the others.",
         "distinct texts",
         exact_or_folded=True,
     ),
@@ -257,15 +267,16 @@ _KINDS = (
         "unjudged_twin",
         "copy of a relevant document that is not judged",
         "warning",
-        "A document (in reranking, a candidate) has the same text as one judged relevant for a query, but is not itself"
-        " judged for it.",
+        "A document (in reranking, a candidate) has the same text as one judged relevant for a query, after folding, but is not"
+        " itself judged for it; the detail counts those that are the same only after folding.",
         "pairs of query and document, as a share of these and the judgements above zero together",
     ),
     Kind(
         "query_in_corpus",
         "query that is also a document",
         "warning",
-        "A query equals a document, its text or its title, ignoring surrounding white space.",
+        "A query equals a document, its text or its title, after folding; the detail counts those judged relevant to a document"
+        " with their text.",
         "queries",
     ),
     Kind(
@@ -296,8 +307,8 @@ _KINDS = (
         "repeated text",
         "warning",
         "A text also occurs in an earlier row of its split, either exactly or, if the detail says so, only after folding (of rows"
-        f" with labels or of several splits, {MEANINGFUL}; info if texts recur by design: one side of a pair, the queries and"
-        " candidates of reranking).",
+        f" with labels or of several splits, {MEANINGFUL}; info if texts recur by design: the queries and candidates of"
+        " reranking, and the sides of pairs, where one finding counts the rows with a side of an earlier row).",
         "rows after the first; after folding, distinct texts",
         exact_or_folded=True,
     ),
@@ -353,8 +364,9 @@ _KINDS = (
         "text in another language",
         "warning",
         f"A text of {MIN_LETTERS} letters or more is in none of the languages of its dataset (in bitext, not in that of its"
-        f" side), as two of three detectors say; of tables with more than {LARGE_TABLE:,} rows, a fixed sample of"
-        f" {SAMPLE:,} rows is checked (`check --audit-language all`: all rows).",
+        " side), as two of three detectors say (of a text in Russian letters alone all three; of a longer text for most of its"
+        f" parts); of tables with more than {LARGE_TABLE:,} rows, a fixed sample of {SAMPLE:,} rows is checked (`check"
+        " --audit-language all`: all rows).",
         f"texts of the checked rows with {MIN_LETTERS} letters or more; the count says of how many",
     ),
     Kind(
@@ -404,6 +416,60 @@ _KINDS = (
         reported=True,
     ),
     Kind(
+        "contained_text",
+        "text inside a longer text of an earlier split",
+        "warning",
+        f"A text of {MIN_CONTAINED_WORDS} words or more (in pair tasks a pair; one side may be equal) that is neither a"
+        " `split_leak` nor a `near_leak` is inside a longer text of an earlier split, after folding: all its words in a row, or"
+        f" at least {MIN_SHARED_PERCENT} % of its runs of {CONTAINED_RUN} words; or, as info, a query is inside a document of its"
+        " split.",
+        "distinct texts of the later split; queries",
+    ),
+    Kind(
+        "qrels_at_chance",
+        "relevant documents that fit no better than others",
+        "warning",
+        f"Queries share a rare word (one that at most {MAX_RARE_PERCENT} % of the relevant documents have; case and punctuation"
+        " do not count) with their relevant documents about as often as with those of other queries: not more than twice as"
+        f" often, nor by {STANDARD_ERRORS} standard errors (sign test), of at least {MIN_BLOCK} judgements (of"
+        f" {2 * MAX_PAIRS:,} or more, a fixed part), as if they had been judged for other queries.",
+        "judgements above zero that were compared",
+    ),
+    Kind(
+        "pairs_at_chance",
+        "pairs that fit no better than texts of different rows",
+        "warning",
+        "The two texts of pairs fit no better than those of different rows, as in `qrels_at_chance`; in bitext, their lengths do"
+        " not either.",
+        "pairs that were compared",
+    ),
+    Kind(
+        "shifted_pairs",
+        "pairs shifted by a row",
+        "warning",
+        "The first text of pairs (in retrieval, the query of judgements above zero) fits the second text of the row before or"
+        f" after better than its own, by {MIN_SHIFT_LEAD} standard errors: more of them share a rare word, as in"
+        " `qrels_at_chance`, or, in bitext, fit in length; in the whole split, or in one of up to 10 parts of at least"
+        f" {MIN_BLOCK} pairs.",
+        "pairs of these parts, as a share of those that were compared",
+    ),
+    Kind(
+        "frequent_positive",
+        "document relevant for many queries",
+        "warning",
+        f"A document is relevant for at least {FREQUENT_POSITIVE:.0%} of the queries of its split, and for {MIN_FREQUENT} or"
+        " more, ten times as many as if all documents were relevant for equally many.",
+        "judgements above zero",
+    ),
+    Kind(
+        "rule",
+        "violated rule",
+        "warning",
+        "A value violates a rule of `checks.yaml` (docs/checking.md), with whose name the detail begins (error or info if it"
+        " says so).",
+        reported=True,
+    ),
+    Kind(
         "short_text",
         "text of a single character",
         "info",
@@ -448,7 +514,8 @@ _KINDS = (
         "nearly the same text in an earlier row",
         "info",
         "A text (in pair tasks a pair) is a near-duplicate of an earlier one of its split, without being equal to it after"
-        f" folding: {NEAR}; the detail counts those with another label or score than the text that they resemble.",
+        f" folding: {NEAR}; or, if the detail says so, it has the same words in another order; the detail counts those with"
+        " another label or score than the text that they resemble.",
         "distinct texts",
     ),
     Kind(
@@ -471,7 +538,8 @@ _KINDS = (
         "A column that is neither text, label nor id tells a label from all others: Cramér's V with bias correction is at"
         f" least {MIN_ASSOCIATION} and its chi-squared statistic three standard deviations above chance, for a label that at"
         f" least {MIN_LABEL_ROWS} rows have and {MIN_LABEL_ROWS} lack (more than {NUMBER_GROUPS} different numbers or scores"
-        f" are divided into {NUMBER_GROUPS} groups of equal size).",
+        f" are divided into {NUMBER_GROUPS} groups of equal size); a warning from {MIN_DECISIVE} on, unless its name"
+        " says that it holds the label again (`label_name`, `rating`).",
         "labels",
     ),
     Kind(
@@ -482,14 +550,16 @@ _KINDS = (
         f" in at least {MIN_OVERLAP_STRENGTH:.0%} of the cases (STS: {2 * MIN_OVERLAP_STRENGTH - 1:.1f}) if more shared words"
         " are the same or relevant, which is part of the task; measured is the share of all words of a pair that both texts"
         " have, or of the words of a query that a candidate has, after folding, and of more than"
-        f" {MAX_COMPARED:,} candidates those of a fixed part of the queries.",
+        f" {MAX_COMPARED:,} candidates those of a fixed part of the queries (a warning if fewer shared words are the same or"
+        " relevant: the scale or the labels may be inverted).",
         "pairs, or queries with candidates of both kinds",
     ),
     Kind(
         "label_by_position",
         "position that tells the relevant candidate",
         "info",
-        "The place of a candidate in the list of its query tells whether it is relevant, as lengths do in `label_by_length`.",
+        "The place of a candidate in the list of its query tells whether it is relevant, as lengths do in `label_by_length` (a"
+        f" warning if it does in {MIN_DECISIVE:.0%} of the cases or more).",
         "queries with candidates of both kinds",
     ),
     Kind(

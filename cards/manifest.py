@@ -108,7 +108,8 @@ class Finding:
     where; empty for all. count: rows concerned. share: of the rows examined, 0 to 1. examples: up to five row names. detail: what
     tells it from other findings of its kind. why: why it stays, where a maintainer declared that (KnownFinding). texts_checked:
     of how many texts the count is, where not every text was checked; null, or missing in the file, where all were. twins: for
-    each example, the row that makes it a finding, as `<split>: <name>`; empty where a row is a finding by itself.
+    each example, the row that makes it a finding, as `<split>: <name>`; empty where a row is a finding by itself. by_design:
+    whether the design of the dataset implies it, as `why` says; such a finding is for information.
     """
 
     kind: str
@@ -123,6 +124,7 @@ class Finding:
     why: str = ""
     texts_checked: int | None = None
     twins: tuple[str, ...] = ()
+    by_design: bool = False
 
     @property
     def count_text(self) -> str:
@@ -264,8 +266,8 @@ def _invalid(where: str, found: str) -> ReleaseError:
 def encode(manifest: Manifest) -> bytes:
     """The bytes of a manifest.json: indented, UTF-8, keys in the order of the records, with a final newline.
 
-    `documents`, `configs` of the prompts, and `texts_checked` and `twins` of a finding, are left out where there are none: older
-    manifests do not have them.
+    `documents`, `configs` of the prompts, and `texts_checked`, `twins` and `by_design` of a finding, are left out where there are
+    none: older manifests do not have them.
     """
     values = asdict(manifest)
     if not manifest.documents:
@@ -275,8 +277,9 @@ def encode(manifest: Manifest) -> bytes:
     for finding in values["findings"]:
         if finding["texts_checked"] is None:
             del finding["texts_checked"]
-        if not finding["twins"]:
-            del finding["twins"]
+        for name in ("twins", "by_design"):
+            if not finding[name]:
+                del finding[name]
     return msgspec.json.format(msgspec.json.encode(values), indent=2) + b"\n"
 
 

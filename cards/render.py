@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,17 @@ from builders.licenses import describe_license
 from builders.spec import Dataset, read_docstring, version_key
 from cards import front_matter, markdown
 from cards.columns import DescribedColumn, all_labels, describe_columns, label_name
-from cards.evidence import Evidence, Quote, describe_comparison, read_rebuilds
+from cards.evidence import (
+    Evidence,
+    FindingGroup,
+    Quote,
+    Span,
+    describe_comparison,
+    differing,
+    group_findings,
+    list_places,
+    read_rebuilds,
+)
 from cards.figures import label_shares, longer_candidates, statistics_table, text_lengths
 from cards.kinds import kind_name
 from cards.manifest import SEVERITIES, Finding, Manifest, Severity
@@ -92,7 +102,7 @@ def render(
         longer_candidates=longer_candidates(statistics),
         problems=describe_problems(dataset.task, manifest.findings, evidence.quotes, configs),
         comparison=describe_comparison(evidence.comparison),
-        problem_counts=summarize(manifest.findings),
+        problem_counts=summarize([finding for finding in manifest.findings if not finding.by_design]),
         licence=definition.license,
         licence_means=describe_license(definition.license),
         same=_same_as_published(dataset, manifest, evidence),
@@ -331,9 +341,10 @@ def _cut(text: str) -> str:
 
 @dataclass(frozen=True)
 class Problem:
-    """A finding as a line of a table, in Markdown.
+    """Findings of one kind as a line of a table, in Markdown.
 
-    where: table and column. rows: count and share. example: a text, perhaps its twin, or the names of rows. why: why it stays.
+    where: tables and columns, of several with their counts. rows: count and share. example: a text, perhaps its twin, or the
+    name of a row. why: why they stay. by_design: whether the design implies them.
     """
 
     mark: str
@@ -342,25 +353,27 @@ class Problem:
     rows: str
     example: str
     why: str
+    by_design: bool
 
 
 def describe_problems(
     task: tasks.Task, findings: Sequence[Finding], quotes: Sequence[Quote | None], configs: Mapping[str, str]
 ) -> list[Problem]:
-    """The findings, severe ones first. configs: how the card calls each config. quotes: by finding, or none at all."""
+    """The findings by kind, severe ones first. configs: how the card calls each config. quotes: by finding, or none at all."""
     several_texts = {layout.config for layout in tasks.layouts(task) if len(layout.text) > 1}
-    texts = list(quotes) or [None] * len(findings)
-    pairs = sorted(zip(findings, texts, strict=True), key=lambda pair: SEVERITIES.index(pair[0].severity))
     return [
         Problem(
-            MARKS[finding.severity],
-            f"{kind_name(finding.kind)}{f' ({markdown.plain(finding.detail)})' if finding.detail else ''}",
-            _where(finding, configs, several_texts),
-            f"{finding.count_text} ({markdown.percent(finding.share).replace(' ', NO_BREAK)})",
-            _example(finding, quote),
-            markdown.hand_written(finding.why) if finding.why else "",
+            MARKS[group.first.severity],
+            f"{kind_name(group.first.kind)}{f' ({markdown.plain(group.detail)})' if group.detail else ''}",
+            "<br>".join(
+                list_places(group, partial(_where, configs=configs, several_texts=several_texts), markdown.plain)
+            ),
+            f"{group.count_text} ({markdown.percent(group.share).replace(' ', NO_BREAK)})",
+            _example(group),
+            markdown.hand_written(" ".join(group.why)),
+            group.first.by_design,
         )
-        for finding, quote in pairs
+        for group in group_findings(findings, quotes)
     ]
 
 
@@ -381,31 +394,25 @@ def _where(finding: Finding, configs: Mapping[str, str], several_texts: set[str]
     return " ".join(markdown.code(part) for part in (*parts, column) if part) or "–"
 
 
-def _example(finding: Finding, quote: Quote | None) -> str:
+def _example(group: FindingGroup) -> str:
+    quote, twins = group.quote, group.first.twins
     if quote is None:
-        return ", ".join(markdown.code(name) for name in finding.examples[:1]) or "–"
+        return ", ".join(markdown.code(name) for name in group.examples[:1]) or "–"
     if quote.twin is None or quote.twin == quote.text:
-        return _quoted(quote.text)
-    own, twin = _differing(quote.text, quote.twin)
-    return f"{own}; {markdown.plain(finding.twins[0].partition(':')[0]) if finding.twins else 'the other'}: {twin}"
+        return _quoted(quote.text) if quote.mark is None else _around(quote.text, quote.mark)
+    own, twin = map(_around, (quote.text, quote.twin), differing(quote.text, quote.twin))
+    return f"{own}; {markdown.plain(twins[0].partition(':')[0]) if twins else 'the other'}: {twin}"
 
 
 def _quoted(text: str) -> str:
     return f"“{markdown.plain(text[:SHOWN])}{'…' if len(text) > SHOWN else ''}”"
 
 
-def _differing(text: str, twin: str) -> tuple[str, str]:
-    """Two texts around the words in which they differ, which are bold."""
-    own, other = WORD.findall(text), WORD.findall(twin)
-    shorter = min(len(own), len(other))
-    start = next((at for at in range(shorter) if own[at] != other[at]), shorter)
-    end = next((at for at in range(shorter - start) if own[-1 - at] != other[-1 - at]), shorter - start)
-    return _around(own, start, end), _around(other, start, end)
-
-
-def _around(words: Sequence[str], start: int, end: int) -> str:
-    """Some words from `start` to `end` words before the last, in bold, with a few words before and after."""
-    stop = len(words) - end
+def _around(text: str, mark: Span) -> str:
+    """The words of a text that a mark touches, in bold, with a few words before and after."""
+    found = list(WORD.finditer(text))
+    words = [word[0] for word in found]
+    start, stop = (sum(word.end() <= mark[0] for word in found), sum(word.start() < mark[1] for word in found))
     before, after = words[max(0, start - WORDS_AROUND) : start], words[stop : stop + WORDS_AROUND]
     changed = " ".join(words[start:stop])
     shown = [

@@ -123,6 +123,7 @@ def check(
     scale: tuple[float, float] | None = None,
     columns: Mapping[str, str] | None = None,
     audit_language: Literal["sample", "all"] = "sample",
+    rules: str | PathLike[str] | None = None,
     output: str | PathLike[str] | None = None,
 ) -> Check:
     """The problems of a dataset: of its rows, and of a release also how it differs from its manifest.
@@ -132,7 +133,8 @@ def check(
     `DatasetDict`) or {config: {split: frame}}. For all but releases: task: its type, where the columns fit several. language:
     `rus-Cyrl`, or several; without one, wrong languages are not looked for. subset: one of several. scale: the lowest and the
     highest score. columns: the columns of the data by the name that the task has for them: `{"text": "sentence"}`.
-    audit_language: detect the language of a sample of the texts, or of all. output: as in `load`.
+    audit_language: detect the language of a sample of the texts, or of all. rules: a file of your own rules (docs/checking.md);
+    without one, `checks.yaml` beside files on this machine. output: as in `load`.
 
     Raises UsageError for what is not a dataset and where there is a choice to make, SourceError for what cannot be read,
     ReleaseError for what has not been built.
@@ -147,6 +149,7 @@ def check(
         scale=scale,
         columns=columns or {},
         audit_language=audit_language,
+        rules=rules,
         output=output,
     )
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +20,8 @@ from pipelines import command
 if TYPE_CHECKING:
     import argparse
 
-    from pipelines.checking.checks import CheckResult, Profiler
+    from pipelines.checking.checks import CheckResult
+    from pipelines.checking.datasets import Profiler
     from pipelines.checking.targets import Target
     from pipelines.checking.verdict import Condition
     from pipelines.release.statements import Verified
@@ -33,6 +36,7 @@ EXAMPLES = """\
     embedding-datasets check ORG/NAME@REVISION --subset ru --audit-language all
     embedding-datasets check data.csv --task Classification --map text=sentence --map label=target
     embedding-datasets check my/folder --task BitextMining --language eng-Latn --language deu-Latn
+    embedding-datasets check my/folder --write-rules           rules that the data keep, as checks.yaml beside them
   output:
     embedding-datasets check rumteb --html report.html         a page to read and to send: findings, examples, histograms
     embedding-datasets check cedr --against published          its statistics beside the published ones, line by line
@@ -60,14 +64,15 @@ def main() -> int:
     options = command.parse(parser(), _check_options)
     if options.org:
         return _check_organisation(options)
+    from pipelines.audit.rules import FILE
     from pipelines.checking import html
-    from pipelines.checking.checks import finding_folder
+    from pipelines.checking.checks import finding_folder, write_rules
     from pipelines.checking.targets import resolve_targets
     from pipelines.checking.verdict import parse_conditions
     from pipelines.process.stages import show_stages
     from pipelines.release.finding_files import write_findings
 
-    conditions, profiler = parse_conditions(options.fail_on), _load_profiler(options)
+    conditions = parse_conditions(options.fail_on)
     statement = _read_statement(options)
     codes, sections = [0], []
     kept: list[CheckResult] = []
@@ -87,7 +92,9 @@ def main() -> int:
                     codes.append(_compare(target, as_json=options.format == "json"))
                     continue
                 with show_stages("/".join(Path(target.name).parts[-2:])):
-                    results = _check(target, options, statement, profiler)
+                    results = _check(target, options, statement)
+                if options.write_rules:
+                    write_rules(results, (target.file.parent if target.file else target.folder or Path()) / FILE)
                 for result in results:
                     codes.append(_show(result, conditions, options.format))
                     kept += [result] if options.format == "sarif" else []
@@ -99,7 +106,7 @@ def main() -> int:
                 codes.append(error.exit_code)
                 sections.append(html.failure(target.name, error))
                 failures.append((target.name, error))
-    if options.html and sections:
+    if options.html and len(sections) > len(failures):  # a report of failures alone would tell nothing else
         html.write(options.html, sections)
     if options.format == "sarif":
         from pipelines.checking.text import sarif
@@ -127,22 +134,21 @@ def _load_profiler(options: argparse.Namespace) -> Profiler | None:
     from pipelines.scores.results import require_packages
 
     require_packages()
-    from functools import partial
-
     from pipelines.profile.searches import LISTED, profile_tables
 
     return partial(profile_tables, listed=LISTED) if options.format == "json" else profile_tables
 
 
-def _check(
-    target: Target, options: argparse.Namespace, statement: Verified | None, profiler: Profiler | None
-) -> list[CheckResult]:
+def _check(target: Target, options: argparse.Namespace, statement: Verified | None) -> list[CheckResult]:
     from cards.kinds import SAMPLE
     from pipelines.checking.checks import check_target
+    from pipelines.checking.datasets import with_rules
 
     language_sample = None if options.audit_language == "all" else SAMPLE
     foreign = command.foreign_options(options)
-    return check_target(target, foreign, language_sample=language_sample, statement=statement, profiler=profiler)
+    foreign = replace(foreign, profiler=_load_profiler(options))
+    foreign = with_rules(foreign, options.rules) if options.rules else foreign
+    return check_target(target, foreign, language_sample=language_sample, statement=statement)
 
 
 def _show(result: CheckResult, conditions: Sequence[Condition], form: str) -> int:
@@ -153,14 +159,15 @@ def _show(result: CheckResult, conditions: Sequence[Condition], form: str) -> in
 
     report = result.report
     report["failed_on"] = met_conditions(conditions, report["verdict"]["state"], result.findings)
+    in_words = form in ("text", "markdown") and result.frames
+    quotes = quote_findings(result.task, result.frames, result.found) if in_words else ()
     if form == "json":
         command.print_json(report)
     elif form == "markdown":
-        command.print_page(text.markdown_page(report, result.findings))
+        command.print_page(text.markdown_page(report, result.findings, quotes))
     elif form == "github":
         command.print_page(text.github_page(report, result.findings))
     elif form == "text":
-        quotes = quote_findings(result.task, result.frames, result.found) if result.frames else ()
         command.print_page(text.check_page(report, result.findings, quotes).splitlines())
         if result.findings and command.is_terminal():
             command.print_page([f"next: embedding-datasets check {shlex.quote(report['path'])} --html report.html"])
@@ -283,6 +290,18 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="also train a simple model on labelled rows, about a minute for 10,000: it finds labels that are shifted, permuted"
         " or doubtful, an order of rows that tells the label, outliers and weak groups; needs the extra `scores`",
+    )
+    own = arguments.add_argument_group("for rules of your own (docs/checking.md)")
+    own.add_argument(
+        "--rules",
+        type=Path,
+        metavar="FILE",
+        help="the rules of this file; without it, those of checks.yaml beside the data",
+    )
+    own.add_argument(
+        "--write-rules",
+        action="store_true",
+        help="write checks.yaml beside the data, with rules that they keep; never replace it",
     )
     signed = arguments.add_argument_group("for a statement about a release (docs/reproducibility.md)")
     signed.add_argument(

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from builders.errors import UsageError
 from builders.tasks import TYPES
 from pipelines import command
 
@@ -27,13 +28,14 @@ EXAMPLES = """\
 INDEX_EXAMPLES = """\
   embedding-datasets contamination index cedr terra --output my.index       releases below outputs/
   embedding-datasets contamination index outputs/ --output all.index        all of them
+  embedding-datasets contamination index rumteb ateb --all-built --output my.index      and a list of those not built
   embedding-datasets contamination index ORG/cedr-classification@v1.0.0 --output my.index
   embedding-datasets contamination index mteb/stsbenchmark-sts --splits validation --output sts.index
   embedding-datasets contamination index data.csv --task Classification --map text=sentence --output my.index
 
 An index has hashes and no text: docs/contamination.md describes it to the byte."""
 SCAN_EXAMPLES = """\
-  embedding-datasets contamination scan corpus/ --index my.index            Parquet, JSON lines (.gz, .zst), CSV
+  embedding-datasets contamination scan corpus/ --index my.index            Parquet, JSON lines (.gz, .zst), CSV ...
   embedding-datasets contamination scan 'data/*.jsonl.zst' --text text --index my.index
   embedding-datasets contamination scan hf://datasets/ORG/NAME@REVISION/train --index my.index
   embedding-datasets contamination scan corpus/ --index my.index --html report.html --matches matches.parquet
@@ -41,7 +43,7 @@ SCAN_EXAMPLES = """\
   embedding-datasets contamination scan corpus/ --index my.index --flag rows.parquet --fail-on exact:0.1%
   embedding-datasets contamination scan corpus/ --index my.index --engine ray --jobs 16
 
-Kinds: exact, folded (case, punctuation, spacing), near, contained in a longer text."""
+Kinds: exact, folded (case, punctuation, spacing), near, contained in a longer text, passage (edited or cut, in a longer text)."""
 MAP_EXAMPLES = """\
   embedding-datasets contamination map outputs/                       which of these releases share texts
   embedding-datasets contamination map cedr terra --output map.json"""
@@ -65,15 +67,19 @@ def _index(options: argparse.Namespace) -> int:
     from pipelines.process.stages import show_stages
 
     with show_stages("index"):
-        datasets = find_datasets(options.names, options.releases, command.foreign_options(options))
+        missing: list[str] | None = [] if options.all_built else None
+        names = options.names or (["all"] if options.all_built else [])
+        if not names:
+            raise UsageError("name datasets, or pass --all-built", todo="embedding-datasets contamination index --help")
+        datasets = find_datasets(names, options.releases, command.foreign_options(options), missing)
         options.output.parent.mkdir(parents=True, exist_ok=True)
-        with indexing_rows(options.names):
+        with indexing_rows(names):
             tables = index_tables(datasets, options.output, options.splits)
     size = options.output.stat().st_size
     if options.json:
-        command.print_json(page.index_to_json(tables, options.output, size))
+        command.print_json(page.index_to_json(tables, options.output, size, missing or ()))
     else:
-        command.print_page(page.index_page(tables, options.output, size, width=command.width()))
+        command.print_page(page.index_page(tables, options.output, size, missing or (), width=command.width()))
     return 0
 
 
@@ -100,12 +106,13 @@ def _scan(options: argparse.Namespace) -> int:
         datasets = available_releases(tables, options.releases)
         datasets += find_datasets(options.benchmark, options.releases, command.foreign_options(options))
         scans = cache / "scans"
-        with open_scan(corpus, options.index, datasets, engine, checkpoints=scans, threshold=options.threshold) as scan:
+        choices = {"threshold": options.threshold, "whole_texts": options.whole_texts}
+        with open_scan(corpus, options.index, datasets, engine, checkpoints=scans, **choices) as scan:
             summaries = summarise(scan)
-            met = met_conditions(conditions, summaries)
+            met = met_conditions(conditions, scan.sums, summaries)
             lines = _write(scan, summaries, options)
     if options.json:
-        for line in scan_to_json(summaries):
+        for line in scan_to_json(scan, summaries):
             command.print_json(line)
     else:
         lines += [f"fails on: {', '.join(met)}"] if met else []
@@ -132,7 +139,15 @@ def _write(scan: Scan, summaries: list[TableSummary], options: argparse.Namespac
     if options.clean:
         files = [*(file for file, _ in scan.corpus.files), *scan.corpus.empty]
         drop, overwrite = rows_to_drop(scan), options.overwrite
-        clean = write_clean(files, drop, options.clean, scanned=scan.files, jobs=options.jobs, overwrite=overwrite)
+        clean = write_clean(
+            files,
+            drop,
+            options.clean,
+            scanned=scan.files,
+            unread=scan.sums.unread.to_dicts(),
+            jobs=options.jobs,
+            overwrite=overwrite,
+        )
         lines += pages.clean_page(clean, options.clean)
     return lines
 
@@ -167,7 +182,12 @@ def parser() -> argparse.ArgumentParser:
 
 def _index_parser() -> argparse.ArgumentParser:
     arguments = command.parser("contamination index", "Write an index of the texts of benchmarks.", INDEX_EXAMPLES)
-    _add_names(arguments)
+    _add_names(arguments, "*")
+    arguments.add_argument(
+        "--all-built",
+        action="store_true",
+        help="leave out what has not been built below --releases, and list it; default: all",
+    )
     command.add_output(arguments, "--output", "index", required=True, metavar="FILE", help="the index to write")
     arguments.add_argument(
         "--splits",
@@ -197,9 +217,14 @@ def _scan_parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="COLUMN",
-        help="a column with texts; repeatable; default: all columns of strings and of lists of strings but ids and labels",
+        help="a column with texts, also in lists and objects; repeatable; default: all strings but ids, addresses and labels",
     )
     add("--threshold", type=_share, default=0.9, metavar="SHARE", help="the similarity of near texts (0.9)")
+    add(
+        "--whole-texts",
+        action="store_true",
+        help="without views (prefixes, escapes, chats ...) and passages: half of the time",
+    )
     add("--engine", choices=["local", "ray"], default="local", help="processes of this machine (the default), or Ray")
     add("--jobs", type=command.positive_int, default=1, metavar="N", help="processes (1, which uses all cores)")
     add("--address", metavar="HOST:PORT", help="of a Ray cluster that is there; without it, Ray runs on this machine")
@@ -214,7 +239,8 @@ def _scan_parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="CONDITION",
-        help="exit with 1 on this: KIND, any, or a share of a split: exact:0.1%%; repeatable, or joined by commas",
+        help="exit with 1 on this: KIND, any, a share of a split: exact:0.1%%, or unread: text that was not read; repeatable, or "
+        "joined by commas",
     )
     add(
         "--benchmark",
@@ -240,10 +266,10 @@ def _map_parser() -> argparse.ArgumentParser:
     return arguments
 
 
-def _add_names(arguments: argparse.ArgumentParser) -> None:
+def _add_names(arguments: argparse.ArgumentParser, nargs: str = "+") -> None:
     arguments.add_argument(
         "names",
-        nargs="+",
+        nargs=nargs,
         metavar="NAME|PATH|ORG/NAME[@REVISION]",
         help=f"{command.NAMES}, built below --releases; the folder of a release or of several; any dataset that check reads",
     )

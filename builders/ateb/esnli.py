@@ -41,6 +41,7 @@ SOURCE = Source(
     "esnli-classification",
     pretty_name="e-SNLI inference classification (English)",
     benchmark="ateb",
+    by_design={"near_duplicate": "A premise has three hypotheses, which often differ in a word or two."},
     task=Classification(labels=LABELS),
     needs={"train": ("train_1", "train_2", "dev", "test"), "validation": ("dev", "test"), "test": ("test",)},
     versions={

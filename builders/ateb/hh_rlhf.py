@@ -22,6 +22,13 @@ MARKUP = KnownFinding(
 )
 
 
+DESIGN = {
+    "surrounding_whitespace": "A transcript begins with blank lines before its first turn.",
+    "repeated_sentence": "In a transcript, people and models repeat what was said.",
+    "near_duplicate": "Each pair of answers gives two rows, whose dialogue is the same up to the last answer.",
+}
+
+
 def _file(path: str, **digest: str | int) -> RawFile:
     return github("anthropics/hh-rlhf", COMMIT, path, name=path, lfs=True, **digest)
 
@@ -54,6 +61,7 @@ SOURCE = Source(
     "hhrlhf-harmlessness-classification",
     pretty_name="HH-RLHF harmlessness classification (English)",
     benchmark="ateb",
+    by_design=DESIGN,
     task=Classification(labels=LABELS, splits=SPLITS),
     needs={"train": ("harmless_train", "harmless_test"), "test": ("harmless_test",)},
     versions={
@@ -68,15 +76,21 @@ SOURCE = Source(
             {"clean": True},
             known=(MARKUP,),
         ),
+        "3.0.0": Version(
+            "Transcripts that differ in `?` or `!` are different transcripts: the 6 rows of three test pairs return, whose"
+            " answers are `You're welcome.` and `You're welcome!`.",
+            {"clean": True, "by_meaning": True},
+            known=(MARKUP,),
+        ),
     },
 )
-def harmlessness(raw: RawFiles, *, clean: bool = False) -> Tables:
+def harmlessness(raw: RawFiles, *, clean: bool = False, by_meaning: bool = False) -> Tables:
     """Was the assistant's last answer preferred as the less harmful of two?
 
     Every pair gives two rows, the whole dialogue with the chosen answer and with the rejected one, in source order. Rows with a
-    blank answer are dropped; with `clean`, so are rows that would distort scores (builders.shaping.cleaning). Columns: id
-    (String: `<pair, 0-based>-<side>`); text (String: the dialogue); label (Int64: 1 harmless = chosen, 0 harmful = rejected);
-    label_text (String).
+    blank answer are dropped; with `clean`, so are rows that would distort scores (builders.shaping.cleaning). `by_meaning`:
+    transcripts that differ in `?` or `!` are different. Columns: id (String: `<pair, 0-based>-<side>`); text (String: the
+    dialogue); label (Int64: 1 harmless = chosen, 0 harmful = rejected); label_text (String).
 
     Raises SourceError for a transcript without an answer.
     """
@@ -85,7 +99,7 @@ def harmlessness(raw: RawFiles, *, clean: bool = False) -> Tables:
     for split in SPLITS[SPLITS.index(raw.splits[0]) :]:
         frames[split], empty = _label_answers(raw[f"harmless_{split}"], split)
         dropped += empty if split in raw.splits else ()
-    rows, unclean = clean_rows(frames, raw.splits) if clean else (frames, ())
+    rows, unclean = clean_rows(frames, raw.splits, by_meaning=by_meaning) if clean else (frames, ())
     return Tables({"default": {split: rows[split] for split in raw.splits}}, dropped + unclean)
 
 

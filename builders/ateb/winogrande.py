@@ -42,6 +42,7 @@ SOURCE = Source(
     "winogrande-retrieval",
     pretty_name="WinoGrande retrieval (English)",
     benchmark="ateb",
+    by_design={"near_duplicate": "A sentence has a twin, which differs from it in one word."},
     task=Retrieval(),
     needs=("dev",),
     versions={

@@ -43,6 +43,10 @@ SOURCE = Source(
     "ru-paraphraser-sts",
     pretty_name="ParaPhraser STS (Russian)",
     benchmark="rumteb",
+    by_design={
+        "duplicate_text": "A headline is in several pairs.",
+        "side_leak": "A headline is in pairs of both splits.",
+    },
     task=STS(low=-1.0, high=1.0, splits=("train", "test")),
     needs={"train": ("train", "test"), "test": ("test",)},
     versions={

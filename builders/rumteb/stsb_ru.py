@@ -160,6 +160,10 @@ SOURCE = Source(
     "ru-stsbenchmark-sts",
     pretty_name="STS Benchmark (Russian)",
     benchmark="rumteb",
+    by_design={
+        "duplicate_text": "A sentence is in several pairs.",
+        "side_leak": "A sentence is in pairs of several splits.",
+    },
     task=STS(low=0.0, high=5.0, splits=("train", "validation", "test")),
     needs={
         "train": ("train", "dev", "test", "decisions"),

@@ -49,6 +49,7 @@ SOURCE = Source(
     "terra-pairclassification",
     pretty_name="TERRa textual entailment (Russian)",
     benchmark="rumteb",
+    by_design={"duplicate_text": "One premise has several hypotheses; no pair is repeated."},
     task=PairClassification(names=NAMES, splits=("dev",)),
     needs=("val",),
     training={"val": "train"},

@@ -41,7 +41,7 @@ def read_header(metadata: Mapping[bytes, bytes] | None, key: bytes) -> bytes:
 
 
 KEY = b"embedding-datasets.contamination-index"
-FORMAT = 1
+FORMATS = (1, 2)  # the second has more columns, which are not read here
 KINDS = ("exact", "folded")
 NOT_TESTED = ("train", "validation")  # splits of the index that no benchmark scores
 MIN_WORDS = 5  # of a text that is looked up: shorter ones are in every corpus and prove nothing
@@ -118,7 +118,7 @@ def find_matches(rows: pl.DataFrame, config: str, split: str, index: BenchmarkIn
 def _read_tables(raw: Raw, header: bytes) -> list[dict[str, Any]]:
     """The tables of an index, from the header of its file."""
     content = json.loads(header)
-    if content["format"] != FORMAT:
+    if content["format"] not in FORMATS:
         raise _refused(raw, f"format {content['format']}")
     tables: list[dict[str, Any]] = content["tables"]
     return tables
@@ -129,6 +129,6 @@ def _refused(raw: Raw, found: str) -> SourceError:
         f"{raw.name}: not an index of the texts of benchmarks, or damaged",
         where=str(raw.path),
         found=found,
-        expected=f"an index of format {FORMAT}",
+        expected=f"an index of format {' or '.join(map(str, FORMATS))}",
         todo=REBUILD,
     )

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 import polars as pl
 
-from builders.shaping.folding import fold_text_1
+from builders.shaping.folding import fold_disguise_3, fold_meaning_2, fold_text_1
 from builders.shaping.labels import label_key
 from builders.shaping.rows import drop_each
 from builders.shaping.text import fold_white_space, is_damaged
@@ -21,6 +21,7 @@ SHORT = "a text is empty or a single character"
 DAMAGED = "a text is damaged by a wrong decoding"
 REPEATED = "duplicate of an earlier row"
 FOLDED = ", ignoring case, punctuation and white space"
+MEANING = ", ignoring case, white space and punctuation without a meaning"
 # The notes of a version whose splits are drawn from rows without duplicate texts.
 DEDUPLICATED = (
     "Drawn from rows whose texts differ in more than case, punctuation and white space. Of texts that differ in nothing else, the"
@@ -38,6 +39,7 @@ def clean_rows(
     symmetric: bool = False,
     top: float | None = None,
     thorough: bool = True,
+    by_meaning: bool = False,
 ) -> tuple[dict[str, pl.DataFrame], tuple[Dropped, ...]]:
     """The requested splits without rows that would distort scores, and the rows dropped. These are, in this order:
 
@@ -48,7 +50,8 @@ def clean_rows(
     - rows whose text occurs in an earlier row of their split;
     - rows whose text also occurs in a later split.
 
-    Texts are equal if they are after folding (builders.shaping.folding.fold_text_1).
+    Texts are equal if they are after folding (builders.shaping.folding.fold_text_1). by_meaning: those of one split after
+    fold_meaning_2, so that `... :)` and `... :(` are two texts, and those of two splits after fold_disguise_3.
 
     frames: by split, in the order of the task; must include every split after the requested ones. splits: those to return; rows
     keep their order. label: the column of labels, lists of labels or scores. symmetric: a pair and its reverse count as one text.
@@ -59,16 +62,18 @@ def clean_rows(
     later: dict[str, pl.Series] = {}
     what = "text" if len(texts) == 1 else "pair"
     for split in reversed(list(frames)):
-        rows = _with_keys(frames[split], texts, label, symmetric=symmetric)
-        exclusions = _exclusions(texts, label, top, thorough=thorough)
+        rows = _with_keys(frames[split], texts, label, symmetric=symmetric, by_meaning=by_meaning)
+        exclusions = _exclusions(texts, label, top, thorough=thorough, how=MEANING if by_meaning else FOLDED)
         for name, folded in later.items():
-            exclusions[f"the {what} is also in the {name} split"] = pl.col("__folded").is_in(folded.implode())
+            exclusions[f"the {what} is also in the {name} split"] = pl.col("__across").is_in(folded.implode())
         rows, dropped[split] = drop_each(rows, exclusions, split=split, key="__name")
-        cleaned[split], later[split] = rows.select(frames[split].columns), rows["__folded"]
+        cleaned[split], later[split] = rows.select(frames[split].columns), rows["__across"]
     return {split: cleaned[split] for split in splits}, tuple(drop for split in splits for drop in dropped[split])
 
 
-def _exclusions(texts: tuple[str, ...], label: str, top: float | None, *, thorough: bool) -> dict[str, pl.Expr]:
+def _exclusions(
+    texts: tuple[str, ...], label: str, top: float | None, *, thorough: bool, how: str
+) -> dict[str, pl.Expr]:
     """The rows of one split to drop, by reason."""
     what, value = "text" if len(texts) == 1 else "pair", "score" if label == "score" else "label"
     exclusions = {SHORT: pl.any_horizontal(is_short(pl.col(text)) for text in texts)}
@@ -77,11 +82,11 @@ def _exclusions(texts: tuple[str, ...], label: str, top: float | None, *, thorou
     if top is not None:
         same = pl.all_horizontal(fold_text_1(pl.col(text)) == fold_text_1(pl.col(texts[0])) for text in texts[1:])
         exclusions["the two texts are equal, but the score is not the highest"] = same & (pl.col(label) < top)
-    keys = {"__exact": "", "__folded": FOLDED} if thorough else {"__exact": ""}
-    for key, how in keys.items():
-        exclusions[f"the same {what} has a different {value} in another row{how}"] = pl.col(f"{key}_conflict")
-    for key, how in keys.items():
-        exclusions[f"{REPEATED}{how}"] = ~pl.col(key).is_first_distinct()
+    keys = {"__exact": "", "__folded": how} if thorough else {"__exact": ""}
+    for key, ignoring in keys.items():
+        exclusions[f"the same {what} has a different {value} in another row{ignoring}"] = pl.col(f"{key}_conflict")
+    for key, ignoring in keys.items():
+        exclusions[f"{REPEATED}{ignoring}"] = ~pl.col(key).is_first_distinct()
     return exclusions
 
 
@@ -130,8 +135,12 @@ def is_short(text: pl.Expr) -> pl.Expr:
     return fold_white_space(text).str.len_chars() < 2
 
 
-def _with_keys(frame: pl.DataFrame, texts: tuple[str, ...], label: str, *, symmetric: bool) -> pl.DataFrame:
-    """The rows with the keys they are compared by (__exact, __folded) and the name they are reported under (__name).
+def _with_keys(
+    frame: pl.DataFrame, texts: tuple[str, ...], label: str, *, symmetric: bool, by_meaning: bool
+) -> pl.DataFrame:
+    """The rows with the keys they are compared by and the name they are reported under (__name).
+
+    __exact, __folded: within a split. __across: with another split.
 
     __exact_conflict, __folded_conflict: whether another row of the split has the same key but another label.
     """
@@ -146,7 +155,8 @@ def _with_keys(frame: pl.DataFrame, texts: tuple[str, ...], label: str, *, symme
 
     rows = frame.with_columns(
         __exact=join_texts(lambda text: text),
-        __folded=join_texts(fold_text_1),
+        __folded=join_texts(fold_meaning_2 if by_meaning else fold_text_1),
+        __across=join_texts(fold_disguise_3 if by_meaning else fold_text_1),
         __label=label_key(label, frame.schema[label]),
         __name=pl.col("id") if "id" in frame.columns else pl.format("row {}", pl.int_range(pl.len())),
     )

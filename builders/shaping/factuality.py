@@ -63,15 +63,18 @@ def number_labels(
     return rows.select(pl.exclude(*SIDES, label), *SIDES, label=number)
 
 
-def classify_pairs(frames: Mapping[str, pl.DataFrame], splits: tuple[str, ...], *, clean: bool = False) -> Tables:
+def classify_pairs(
+    frames: Mapping[str, pl.DataFrame], splits: tuple[str, ...], *, clean: bool = False, by_meaning: bool = False
+) -> Tables:
     """The classification tables of the requested splits: text is `Premise: {premise} Hypothesis: {hypothesis}`, unstripped.
 
     frames: by split, in the order of the task, as `number_labels` returns them. clean: drop rows that would distort scores
-    (builders.shaping.cleaning, comparing both sides), which needs the frames of all splits after the requested ones.
+    (builders.shaping.cleaning, comparing both sides), which needs the frames of all splits after the requested ones. by_meaning:
+    as for `clean_rows`.
 
     Returns the other columns, then text (String), label (Int64), label_text (String).
     """
-    requested, dropped = clean_rows(frames, splits, texts=SIDES) if clean else (frames, ())
+    requested, dropped = clean_rows(frames, splits, texts=SIDES, by_meaning=by_meaning) if clean else (frames, ())
     return Tables({"default": {split: _join_sides(requested[split]) for split in splits}}, dropped)
 
 

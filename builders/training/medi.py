@@ -78,6 +78,7 @@ SOURCE = Source(
     "medi-contrastive",
     pretty_name="MEDI training pairs (English)",
     languages=("eng-Latn",),
+    by_design={"too_few_negatives": "The source has one negative for each query."},
     task=Contrastive(tuple(SETS)),
     needs=(*SHARDS, "index"),
     versions=training_versions(

@@ -11,6 +11,7 @@ import polars as pl
 
 from builders import tasks
 from cards.manifest import Severity
+from pipelines.audit.containment import EQUAL, WHOLE, find_contained
 from pipelines.audit.findings import FindingRows, findings_where
 from pipelines.audit.near_duplicates import find_near_duplicates
 from pipelines.audit.survey import Surveys, first_rows, swapped_texts, texts_key
@@ -20,15 +21,18 @@ from pipelines.audit.texts import condition_column
 FOLDED_DETAIL = "ignoring case, punctuation, white space and Unicode form"
 MEANING_DETAIL = "ignoring case, white space, Unicode form and most punctuation"
 DISGUISED_DETAIL = "disguised by invisible characters or look-alike letters"
+REORDERED_DETAIL = "with the words in another order"
 # (split, earlier split) -> for the rows of the first that are near-duplicates of a row of the second (if both are the same split,
-# of an earlier row): `position`, `twin` (the position of that row) and `is_same` (whether the texts are equal after folding).
+# of an earlier row), or are inside one of an earlier split: `position`, `twin` (the position of the near-duplicate), `is_same`
+# (whether the texts are equal after folding), `is_reordered`, `longer` (the position of the row they are inside) and `part` (how
+# much of them is).
 NearDuplicates = Mapping[tuple[str, str], pl.DataFrame]
 
 
 def find_near_duplicates_by_split(
     layout: tasks.Layout, frames: Mapping[str, pl.LazyFrame], surveys: Surveys
 ) -> NearDuplicates:
-    """The near-duplicates among the different texts of some splits of a table, which are compared in this order.
+    """The near-duplicates and the contained texts among the different texts of some splits of a table, compared in this order.
 
     frames: by split.
     """
@@ -38,13 +42,16 @@ def find_near_duplicates_by_split(
     compared = [survey["texts"].is_first_distinct() for survey in surveys.values()]
     numbers = [pl.repeat(number, len(mask), dtype=pl.UInt32, eager=True) for number, mask in enumerate(compared)]
     matches = find_near_duplicates(rows, texts, pl.concat(numbers), pl.concat(compared))
+    contained = find_contained(rows, texts, pl.concat(numbers), pl.concat(compared)).rename({"earlier": "longer"})
+    matches = matches.join(contained, on=["row", "split"], how="full", coalesce=True).sort("row", "split")
     near_duplicates, start, starts = {}, 0, []
     for split, survey in surveys.items():
         starts.append(start)
         own = matches.filter(pl.col("row").is_between(start, start + survey.height, closed="left"))
         for number, earlier in enumerate(list(surveys)[: len(starts)]):
+            twins = {"twin": pl.col("earlier") - starts[number], "longer": pl.col("longer") - starts[number]}
             near_duplicates[split, earlier] = own.filter(split=number).select(
-                position=pl.col("row") - start, twin=pl.col("earlier") - starts[number], is_same="is_same"
+                "is_same", "is_reordered", "part", position=pl.col("row") - start, **twins
             )
         start += survey.height
     return near_duplicates
@@ -58,10 +65,7 @@ def audit_duplicates(
     severity: Severity | None = "info" if recurs_by_design else None
     findings = []
     for split, survey in surveys.items():
-        for column in layout.text:
-            copies = _with_first(survey, pl.col(f"hash {column}"), split)
-            location = (layout.config, split, column)
-            findings += findings_where("duplicate_text", location, copies, pl.col("is_repeated"), severity=severity)
+        findings += _find_repeated_texts(layout, split, survey, severity)
         if len(layout.text) > 1:
             copies = _with_first(survey, pl.col("texts"), split)
             findings += findings_where("duplicate_pair", (layout.config, split, ""), copies, pl.col("is_repeated"))
@@ -79,10 +83,29 @@ def audit_duplicates(
             detail=MEANING_DETAIL if f"meaning {layout.text[0]}" in survey.columns else FOLDED_DETAIL,
             severity=None if len(layout.text) > 1 else severity,
         )
-        is_near &= ~pl.col("is_same")
-        detail = different_labels(rows.filter(is_near), survey)
-        findings += findings_where("near_duplicate", location, rows, is_near, detail=detail)
+        for how, is_reordered in (("", False), (REORDERED_DETAIL, True)):
+            condition = is_near & ~pl.col("is_same") & (pl.col("is_reordered").fill_null(value=False) == is_reordered)
+            detail = ", ".join(filter(None, (how, different_labels(rows.filter(condition), survey))))
+            findings += findings_where("near_duplicate", location, rows, condition, detail=detail)
     return findings
+
+
+def _find_repeated_texts(
+    layout: tasks.Layout, split: str, survey: pl.DataFrame, severity: Severity | None
+) -> list[FindingRows]:
+    """A finding for the rows with a text of an earlier row; of two texts in a row, on the same side."""
+    is_repeated = {side: ~pl.col(f"hash {side}").is_first_distinct() for side in layout.text}
+    counts = survey.select(**is_repeated).sum().row(0)
+    detail = ", ".join(f"{side} {count:,}" for side, count in zip(layout.text, counts, strict=True) if count)
+    first = {side: pl.col("position").first().over(f"hash {side}") for side in layout.text}
+    rows = survey.lazy().select(
+        "position",
+        is_repeated=pl.any_horizontal(is_repeated.values()),
+        twin=pl.coalesce(pl.when(is_repeated[side]).then(first[side]) for side in layout.text),
+        twin_split=pl.lit(split),
+    )
+    location, detail = (layout.config, split, finding_column(layout)), detail if len(layout.text) > 1 else ""
+    return findings_where("duplicate_text", location, rows, pl.col("is_repeated"), detail=detail, severity=severity)
 
 
 def _with_meaning(rows: pl.DataFrame, layout: tasks.Layout) -> pl.DataFrame:
@@ -124,6 +147,23 @@ def different_labels(rows: pl.DataFrame, twins: pl.DataFrame) -> str:
     return f"{different:,} with another label than the text that they resemble" if different else "with the same label"
 
 
+def describe_parts(parts: pl.Series) -> str:
+    """How many texts are whole in a longer one: `3 whole`, or `3 whole, 1 nearly`. parts: WHOLE or MOST."""
+    whole = (parts == WHOLE).sum()
+    return f"{whole:,} whole" + (f", {len(parts) - whole:,} nearly" if whole < len(parts) else "")
+
+
+# The kind of a leak, the column with its twin, and how the two are the same; a row counts with the first that it has.
+LEAKS = (
+    ("split_leak", "exact", ""),
+    ("split_leak", "folded twin", FOLDED_DETAIL),
+    ("split_leak", "disguised twin", DISGUISED_DETAIL),
+    ("near_leak", "near", ""),
+    ("near_leak", "reordered", REORDERED_DETAIL),
+    ("contained_text", "longer", ""),
+)
+
+
 def audit_leaks(
     task: tasks.Task, layout: tasks.Layout, surveys: Surveys, near_duplicates: NearDuplicates
 ) -> list[FindingRows]:
@@ -136,23 +176,23 @@ def audit_leaks(
         rows = _with_twin(rows, "folded", "folded twin", surveys[earlier], texts_key(layout, "folded"))
         rows = rows.with_columns(disguise=texts_key(layout, "disguise"))
         rows = _with_twin(rows, "disguise", "disguised twin", surveys[earlier], texts_key(layout, "disguise"))
-        near = near_duplicates[later, earlier].select("position", near="twin")
+        near = near_duplicates[later, earlier].select(
+            "position",
+            "part",
+            near=pl.when(~pl.col("is_reordered")).then("twin"),
+            reordered=pl.when("is_reordered").then("twin"),
+            longer=pl.when(pl.col("part") < EQUAL).then("longer"),
+        )
         rows = rows.join(near, on="position", how="left", maintain_order="left").with_columns(
             twin_split=pl.lit(earlier)
         )
-        twins = ("exact", "folded twin", "disguised twin", "near")
-        is_exact, is_folded, is_disguised, is_near = (pl.col(name).is_not_null() for name in twins)
-        is_folded &= ~is_exact
-        is_disguised &= ~is_exact & ~is_folded
-        is_near &= ~is_exact & ~is_folded & ~is_disguised
-        labels = different_labels(rows.filter(is_near).with_columns(twin="near"), surveys[earlier])
-        for kind, twin, condition, how in (
-            ("split_leak", "exact", is_exact, ""),
-            ("split_leak", "folded twin", is_folded, FOLDED_DETAIL),
-            ("split_leak", "disguised twin", is_disguised, DISGUISED_DETAIL),
-            ("near_leak", "near", is_near, labels),
-        ):
-            leaked, where = rows.with_columns(twin=pl.col(twin)), ", ".join(filter(None, (detail, how)))
+        first_twin = pl.coalesce(pl.when(pl.col(twin).is_not_null()).then(pl.lit(twin)) for _, twin, _ in LEAKS)
+        for kind, twin, how in LEAKS:
+            leaked, condition = rows.with_columns(twin=pl.col(twin)), first_twin == twin
+            found = leaked.filter(condition)
+            labels = different_labels(found, surveys[earlier]) if kind == "near_leak" else ""
+            parts = describe_parts(found["part"]) if kind == "contained_text" else ""
+            where = ", ".join(filter(None, (detail, how, labels, parts)))
             findings += findings_where(kind, location, leaked, condition, detail=where)
         if isinstance(task, tasks.PairClassification | tasks.STS):
             findings += _find_leaking_pairs(layout, (earlier, later), surveys)

@@ -33,12 +33,14 @@ class FindingRows:
 
     rows: one for each row of the finding, with `position` (in its table, uint32), or with `row`, a name, where it is not a row of
     the table. Where another row makes it a finding, its twin, `twin` is the position of that and `twin_split` its split. tables:
-    those of the finding's config, by split, that the positions refer to.
+    those of the finding's config, by split, that the positions refer to. pattern: what is wrong in each text, where that is not a
+    matter of the kind alone.
     """
 
     finding: Finding
     rows: pl.LazyFrame
     tables: Mapping[str, pl.LazyFrame] = field(default_factory=dict)
+    pattern: str = ""
 
 
 def findings_where(

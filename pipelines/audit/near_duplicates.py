@@ -19,6 +19,8 @@ template, but the rarest of each are its own words: it is compared only with tex
 may have frequent numbers all the same. So a set is compared with at most MAX_NEIGHBOURS sets for each number of its prefix, the
 nearest first, and with none after the first that is nearly the same.
 
+Texts with the same words in another order are found by the sum of the numbers of their words, then by their sorted folded words.
+
 All numbers differ between versions of polars: never store them.
 """
 
@@ -45,6 +47,7 @@ from pipelines.audit.shingles import (
     read_words,
     rough_shingles,
     stack_rows,
+    sum_words,
     take_rows,
 )
 from pipelines.process.stages import counted, stage
@@ -90,21 +93,42 @@ def find_near_duplicates(
 
     texts: one or two of each row, by name, without nulls. splits: the number of the split of each row of the frame, ascending.
     compared: whether a row is compared at all. Returns the columns row (its position), split, earlier (the position of the row
-    found in that split: the first that is the same after folding, else another near-duplicate), all uint32, and is_same (after
-    folding), without repeats of row and split, sorted by both.
+    found in that split: the first that is the same after folding, else another near-duplicate, else the first with the same words
+    in another order), all uint32, is_same (after folding) and is_reordered, without repeats of row and split, sorted by both.
     """
     with stage("near-duplicates", total=len(splits), unit="rows") as advance:
-        rows, bands = compute_bands(counted(_read_batches(frame.select(**texts)), advance))
+        rows, bands, bags = compute_bands(counted(read_batches(frame.select(**texts)), advance))
     with stage("near-duplicates: selecting candidates"):
         is_compared = compared.to_numpy()[rows]
         candidates = candidate_rows(rows[is_compared], bands[is_compared])
     with stage("near-duplicates: reading candidates", total=len(candidates), unit="rows") as advance:
         sets = _read_sets(frame, texts, candidates, advance)
     with stage("near-duplicates: comparing candidates"):
-        return join_similar(sets, splits.to_numpy())
+        similar = join_similar(sets, splits.to_numpy()).with_columns(is_reordered=pl.lit(value=False))
+    with stage("near-duplicates: comparing words in any order"):
+        reordered = _find_reordered(frame.select(**texts), splits, np.flatnonzero(compared.to_numpy()), bags)
+    reordered = reordered.join(similar, on=["row", "split"], how="anti")
+    return pl.concat([similar, reordered]).sort("row", "split")
 
 
-def _read_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+def _find_reordered(frame: pl.LazyFrame, splits: pl.Series, compared: Array, bags: Array) -> pl.DataFrame:
+    """The compared rows with the words of an earlier row in another order: what find_near_duplicates returns of them."""
+    own = pl.Series(bags[compared])
+    candidates = compared[(own.is_duplicated() & (own != 0)).to_numpy()]
+    parts = [pl.DataFrame(schema={"row": pl.UInt32, "text": pl.UInt64, "bag": pl.UInt64})]
+    for batch in read_rows(frame, candidates):
+        folded = batch.select(fold_text_1(pl.exclude("__row")))
+        words = folded.select(pl.all().str.split(" ").list.sort().list.join(" "))
+        parts.append(batch.select(row="__row").with_columns(text=folded.hash_rows(), bag=words.hash_rows()))
+    rows = pl.concat(parts).with_columns(split=splits.gather(candidates).cast(pl.UInt32))
+    firsts = rows.unique(["bag", "split"], keep="first", maintain_order=True)
+    pairs = rows.join(firsts, on="bag", suffix="_earlier").filter(
+        pl.col("row_earlier") < pl.col("row"), pl.col("text_earlier") != pl.col("text")
+    )
+    return pairs.select("row", split="split_earlier", earlier="row_earlier", is_same=False, is_reordered=True)
+
+
+def read_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
     """The rows in batches, each read on demand; `collect_batches` would read ahead without limit."""
     start = 0
     while len(batch := frame.slice(start, BATCH_ROWS).collect(engine="streaming")):
@@ -112,27 +136,31 @@ def _read_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
         start += BATCH_ROWS
 
 
-def compute_bands(batches: Iterable[pl.DataFrame]) -> tuple[Array, Array]:
-    """Rows, ascending or repeated, and for each the numbers of its bands (uint32, rarely the same for different hashes).
+def compute_bands(batches: Iterable[pl.DataFrame]) -> tuple[Array, Array, Array]:
+    """Rows, ascending or repeated, and for each the numbers of its bands (uint32, rarely the same for different hashes); and a
+    number for each row of the batches (uint64), equal for the same words in any order.
 
     batches: columns of texts, without nulls. A row without shingles is left out; one whose texts have two kinds of shingles
     occurs once for each.
     """
-    rows, bands, start = [np.empty(0, np.int64)], [np.empty((0, BANDS), np.uint32)], 0
-    for height, batch_rows, batch_bands in map_in_order(_compute_batch, batches):
+    rows, bands, bags, start = [np.empty(0, np.int64)], [np.empty((0, BANDS), np.uint32)], [np.empty(0, np.uint64)], 0
+    for batch_rows, batch_bands, batch_bags in map_in_order(_compute_batch, batches):
         rows.append(batch_rows + start)
         bands.append(batch_bands)
-        start += height
-    return np.concatenate(rows), np.concatenate(bands)
+        bags.append(batch_bags)
+        start += len(batch_bags)
+    return np.concatenate(rows), np.concatenate(bands), np.concatenate(bags)
 
 
-def _compute_batch(batch: pl.DataFrame) -> tuple[int, Array, Array]:
-    rows, bands = [np.empty(0, np.int64)], [np.empty((0, BANDS), np.uint32)]
+def _compute_batch(batch: pl.DataFrame) -> tuple[Array, Array, Array]:
+    rows, bands, bags = [np.empty(0, np.int64)], [np.empty((0, BANDS), np.uint32)], [np.empty(0, np.uint64)]
     for number, chunk in enumerate(batch.iter_slices(CHUNK_ROWS)):
-        chunk_rows, rough = rough_shingles([read_words(column) for column in chunk.get_columns()])
+        texts = [read_words(column) for column in chunk.get_columns()]
+        chunk_rows, rough = rough_shingles(texts)
         rows.append(chunk_rows + number * CHUNK_ROWS)
         bands.append(band_numbers(rough))
-    return batch.height, np.concatenate(rows), np.concatenate(bands)
+        bags.append(sum_words(texts))
+    return np.concatenate(rows), np.concatenate(bands), np.concatenate(bags)
 
 
 def band_numbers(shingles: Ragged) -> Array:
@@ -190,7 +218,7 @@ def _has_equal(numbers: Array, distance: int) -> Array:
 
 def _read_sets(frame: pl.LazyFrame, texts: Mapping[str, pl.Expr], rows: Array, advance: Callable[[int], None]) -> Sets:
     """The shingles of some rows, as the definition has them: a set for each choice of kinds that its texts have."""
-    batches = counted(_read_rows(frame.select(**texts), rows), advance)
+    batches = counted(read_rows(frame.select(**texts), rows), advance)
     chunks = (chunk for batch in batches for chunk in batch.iter_slices(EXACT_ROWS))
     empty = _shingle_sets(pl.DataFrame(schema={"__row": pl.UInt32} | dict.fromkeys(texts, pl.String)))
     parts = [empty, *(map_in_order(_shingle_sets, chunks) if len(rows) else ())]
@@ -205,7 +233,7 @@ def _read_sets(frame: pl.LazyFrame, texts: Mapping[str, pl.Expr], rows: Array, a
     )
 
 
-def _read_rows(frame: pl.LazyFrame, rows: Array) -> Iterator[pl.DataFrame]:
+def read_rows(frame: pl.LazyFrame, rows: Array) -> Iterator[pl.DataFrame]:
     """Some rows, ascending, in batches, with their position in the column __row."""
     batches, firsts = np.unique(rows // BATCH_ROWS, return_index=True)
     for number, positions in zip(batches.tolist(), np.split(rows, firsts[1:]), strict=False):

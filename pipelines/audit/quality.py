@@ -19,6 +19,7 @@ from builders.errors import FindingsError
 from builders.spec import KnownFinding
 from cards.kinds import KINDS, SAMPLE
 from cards.manifest import SEVERITIES, Finding
+from pipelines.audit.belonging import find_unrelated_pairs
 from pipelines.audit.duplicates import (
     audit_duplicates,
     audit_leaks,
@@ -26,7 +27,13 @@ from pipelines.audit.duplicates import (
     find_near_duplicates_by_split,
 )
 from pipelines.audit.findings import FindingRows, with_examples
-from pipelines.audit.judgements import audit_judgements, audit_labels, audit_training_pairs, find_sorted_labels
+from pipelines.audit.judgements import (
+    audit_judgements,
+    audit_labels,
+    audit_training_pairs,
+    find_sorted_labels,
+    with_folded_texts,
+)
 from pipelines.audit.languages import SampledTexts, sample_texts
 from pipelines.audit.shortcuts import find_candidate_shortcuts, find_label_shortcuts, find_leaking_columns
 from pipelines.audit.survey import Surveys, survey_tables
@@ -74,7 +81,7 @@ def audit_tables(
             if any((expected := expected_languages(task, layout, languages)).values())
             for split in splits
         ]
-        findings = _audit_families(task, frames, splits, surveys, seed)
+        findings = _audit_families(task, frames, splits, surveys)
         findings += [finding for future in pending for finding in future.result()]
     return with_examples(_sort_findings(findings, task, splits), frames)
 
@@ -84,10 +91,9 @@ def _audit_families(
     frames: Frames,
     splits: tuple[str, ...],
     surveys: Mapping[tuple[str, str], pl.DataFrame],
-    seed: int,
 ) -> list[FindingRows]:
     """The findings of all families except wrong_language."""
-    findings = []
+    findings, corpora = [], dict[str, pl.DataFrame]()
     for layout in text_layouts(task):
         by_split = {split: surveys[layout.config, split] for split in splits}
         for split, survey in by_split.items():
@@ -99,6 +105,8 @@ def _audit_families(
         )
         for group in groups:
             near_duplicates = find_near_duplicates_by_split(layout, frames[layout.config], group)
+            if layout.config == "corpus":
+                corpora |= {split: with_folded_texts(group[split], near_duplicates[split, split]) for split in group}
             with stage("audit of duplicates and leaks"):
                 findings += audit_duplicates(task, layout, group, near_duplicates)
                 findings += audit_leaks(task, layout, group, near_duplicates)
@@ -115,9 +123,11 @@ def _audit_families(
                 findings += find_leaking_columns(task, frames, split)
                 findings += find_label_shortcuts(task, frames, surveys["default", split], split)
                 findings += find_sorted_labels(task, surveys["default", split], ("default", split, task.type.label))
-        if ("corpus", split) in surveys:
+        with stage("audit of pairs"):
+            findings += find_unrelated_pairs(task, frames, split)
+        if split in corpora:
             with stage("audit of judgements"):
-                findings += audit_judgements(task, frames, split, surveys["corpus", split], seed)
+                findings += audit_judgements(task, frames, split, corpora[split])
         if isinstance(task, tasks.Reranking):
             with stage("audit of candidates"):
                 findings += find_candidate_shortcuts(frames, split, surveys["corpus", split])
@@ -139,6 +149,19 @@ def explain_findings(findings: Sequence[Finding], known_findings: Sequence[Known
     """The findings, the known ones with the reason why they stay (`why`)."""
     return [
         replace(finding, why=next((known.why for known in known_findings if _matches(finding, known)), finding.why))
+        for finding in findings
+    ]
+
+
+def declare_by_design(findings: Sequence[Finding], by_design: Mapping[str, str]) -> list[Finding]:
+    """The findings, those of some kinds as implied by the design of the dataset: for information, with the reason of the kind.
+
+    by_design: the reason by kind. An error stays an error: whatever the design, it breaks readers.
+    """
+    return [
+        replace(finding, severity="info", by_design=True, why=by_design[finding.kind])
+        if finding.kind in by_design and finding.severity != "error"
+        else finding
         for finding in findings
     ]
 
@@ -167,7 +190,7 @@ def verify_known_findings(
 
 def known_findings_of_splits(known_findings: Sequence[KnownFinding], splits: Sequence[str]) -> tuple[KnownFinding, ...]:
     """The known findings that a release of some splits must have. Leaks are left out: they need all splits."""
-    leaks = ("split_leak", "near_leak")
+    leaks = ("split_leak", "near_leak", "contained_text")
     within_a_split = [
         known for known in known_findings if known.kind not in leaks and not known.detail.startswith("in ")
     ]

@@ -122,6 +122,20 @@ def rough_shingles(texts: Sequence[Words]) -> tuple[Numbers, Ragged]:
     return np.concatenate([rows for rows, _ in combined]), stack_rows([part for _, part in combined])
 
 
+def sum_words(texts: Sequence[Words]) -> Array:
+    """A number (uint64) for each row of texts, equal for texts with the same words in any order, 0 for texts without words."""
+    sums = np.zeros(len(texts[0].counts), np.uint64)
+    for factor, column in zip(FACTORS, texts, strict=False):
+        mixed = column.numbers ^ column.numbers >> np.uint64(
+            29
+        )  # numbers alone have equal sums for `cat dog` and `dat cog`
+        mixed *= np.uint64(factor)
+        mixed ^= mixed >> np.uint64(32)
+        totals = np.append(np.uint64(0), np.cumsum(mixed))[column.first_words]
+        sums += (totals[1:] - totals[:-1]) * np.uint64(factor)
+    return sums
+
+
 def kinds_of_shingles(words: Numbers) -> tuple[Array, Array]:
     """For texts with these numbers of words: which have shingles of words, and which have shingles of letters."""
     return words >= LONG_TEXT_WORDS, (words > 0) & (words < OVERLAP_WORDS)

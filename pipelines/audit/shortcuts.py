@@ -15,6 +15,7 @@ longer; and in bitext, where every text has its translation.
 """
 
 import math
+import re
 from dataclasses import dataclass
 
 import polars as pl
@@ -24,18 +25,22 @@ from builders.shaping.folding import fold_text_1
 from cards.kinds import (
     MAX_COMPARED,
     MIN_ASSOCIATION,
+    MIN_DECISIVE,
     MIN_LABEL_ROWS,
     MIN_OVERLAP_STRENGTH,
     MIN_STRENGTH,
     NUMBER_GROUPS,
     STANDARD_ERRORS,
 )
+from cards.manifest import Severity
 from pipelines.audit.findings import EXAMPLES, FindingRows, summary_finding
 from pipelines.audit.tables import Frames, Location, list_candidates, model_input, read_column
 
 NO_LABEL = "no label"
 SHOWN_VALUES, SHOWN_CHARACTERS = 3, 40  # of a column, in an example
 
+# Names of columns that hold the label again, in words or as a number: no reader takes them for anything else.
+OF_LABEL = re.compile(r"label|class|target|categor|rating|stars|score|sentiment|emotion|intent|topic", re.IGNORECASE)
 OVERLAP = "overlap"  # the column of a survey with the shared words of a pair
 CHANCE = 0.5
 
@@ -62,12 +67,22 @@ class Rule:
         distance = abs(strength - CHANCE)
         return distance >= least - CHANCE and distance >= STANDARD_ERRORS * error
 
+    def severity(self, strength: float) -> Severity | None:
+        """A warning for a place that decides, and where shared words speak against a label or a score; else the usual one."""
+        decides = self.kind == "label_by_position" and max(strength, 1 - strength) >= MIN_DECISIVE
+        return "warning" if decides or self.inverted(strength) else None
+
+    def inverted(self, strength: float) -> str:
+        """What follows where fewer shared words go with the same label or a higher score; else empty."""
+        against = self.kind == "label_by_overlap" and strength < CHANCE
+        return "; perhaps the scale or the labels are inverted" if against else ""
+
     def describe_guess(self, strength: float, what: str) -> str:
         """How often the rule is right: `the longer one is relevant in 63 of 100 cases (AUC 0.630)`."""
         right = max(strength, 1 - strength)
         winner = self.more if strength > CHANCE else self.less
         cases = 100 if right == 1 else min(99, round(100 * right))
-        return f"{winner} {what} in {cases} of 100 cases (AUC {right:.3f})"
+        return f"{winner} {what} in {cases} of 100 cases (AUC {right:.3f}){self.inverted(strength)}"
 
     def describe_medians(self, name: str, numbers: pl.Series, has_label: pl.Series) -> str:
         """The median number of the rows with a label, and that of the others."""
@@ -189,7 +204,13 @@ def _find_leaked_labels(values: pl.Series, labels: pl.Series, location: tuple[st
     )
     examples = [_describe_label(label, counts) for label in leaked["label"].head(EXAMPLES)]
     share = len(leaked) / by_label.height
-    return [summary_finding("label_leaking_column", location, len(leaked), share, examples, detail=detail)]
+    decides = best["association"] >= MIN_DECISIVE and not OF_LABEL.search(location[2])
+    severity: Severity | None = "warning" if decides else None
+    return [
+        summary_finding(
+            "label_leaking_column", location, len(leaked), share, examples, detail=detail, severity=severity
+        )
+    ]
 
 
 def _describe_label(label: str, counts: pl.DataFrame) -> str:
@@ -262,22 +283,32 @@ def _find_label_of_pairs(rule: Rule, rows: pl.DataFrame, name: str, location: Lo
         return []
     detail = f"of two pairs with different labels, {rule.describe_guess(strength, f'has the label {name}')}"
     medians = rule.describe_medians(name, rows["number"], rows["label"])
-    return [summary_finding(rule.kind, location, rows.height, 1.0, [medians], detail=detail)]
+    return [
+        summary_finding(
+            rule.kind, location, rows.height, 1.0, [medians], detail=detail, severity=rule.severity(strength)
+        )
+    ]
 
 
 def _find_order_of_scores(rule: Rule, rows: pl.DataFrame, location: Location) -> list[FindingRows]:
     """A finding if the scores of pairs rise or fall with a number. rows: number, label (the score)."""
     numbers, scores = rows["number"], rows["label"]
     correlation = rank_correlation(numbers, scores)
+    strength = (1 + correlation) / 2
     error = CHANCE / math.sqrt(max(rows.height - 1, 1))
-    if rows.height < MIN_LABEL_ROWS or not rule.is_telling((1 + correlation) / 2, error):
+    if rows.height < MIN_LABEL_ROWS or not rule.is_telling(strength, error):
         return []
     rise, end = ("rise", "1 the same") if correlation > 0 else ("fall", "-1 the reverse")
-    detail = f"scores {rise} with {rule.name}: Spearman {correlation:.2f}, where 0 is chance and {end} order"
+    measured = f"scores {rise} with {rule.name}: Spearman {correlation:.2f}, where 0 is chance and {end} order"
+    detail = f"{measured}{rule.inverted(strength)}"
     groups = number_groups(scores)
     lowest = groups[int(scores.arg_sort()[0])]
     medians = rule.describe_medians(f"scores of {lowest}", numbers, groups == lowest)
-    return [summary_finding(rule.kind, location, rows.height, 1.0, [medians], detail=detail)]
+    return [
+        summary_finding(
+            rule.kind, location, rows.height, 1.0, [medians], detail=detail, severity=rule.severity(strength)
+        )
+    ]
 
 
 def find_candidate_shortcuts(frames: Frames, split: str, corpus_survey: pl.DataFrame) -> list[FindingRows]:
@@ -324,7 +355,9 @@ def _find_relevance(rule: Rule, rows: pl.DataFrame, location: Location) -> list[
     guess = rule.describe_guess(strength, "is the relevant one")
     detail = f"of two candidates of a query, {guess}; {queries:,} queries"
     medians = rule.describe_medians("relevant", rows["number"], rows["label"])
-    return [summary_finding(rule.kind, location, queries, 1.0, [medians], detail=detail)]
+    return [
+        summary_finding(rule.kind, location, queries, 1.0, [medians], detail=detail, severity=rule.severity(strength))
+    ]
 
 
 def measure_overlap(first: pl.Expr, second: pl.Expr) -> pl.Expr:

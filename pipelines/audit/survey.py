@@ -10,7 +10,6 @@ import polars as pl
 from builders import tasks
 from builders.shaping.folding import coarse_key, fold_disguise_3, fold_meaning_2, fold_text_1
 from builders.shaping.labels import label_key
-from builders.shaping.text import WHITE_SPACE
 from pipelines.audit.shortcuts import OVERLAP, measure_overlap
 from pipelines.audit.tables import Frames, model_inputs, text_layouts
 from pipelines.audit.texts import (
@@ -42,7 +41,6 @@ def survey_tables(
       than one split, or where they have labels.
     - `overlap`: the share of words that are in both texts; only where pairs have labels or scores.
     - `wrong_script <column>`: whether the text is in a wrong script; only where the languages are known.
-    - `hash own text`: the number of a document's text without its title, stripped; only in a corpus.
     - `texts`: equal for two rows if all their texts are equal.
     - `label`: equal if their labels are equal; only where the task has labels.
     """
@@ -67,8 +65,6 @@ def survey_tables(
                 columns[f"coarse {column}"] = coarse_key(pl.col(f"__folded {column}"))
         if layout.config in compared and task.type.label and len(texts) > 1:
             columns[OVERLAP] = measure_overlap(*(pl.col(f"__folded {column}") for column in texts))
-        if layout.config == "corpus":
-            columns["hash own text"] = pl.col("text").str.strip_chars(WHITE_SPACE).hash(seed)
         for column, condition in script_conditions(task, layout, languages).items():
             columns[f"{WRONG_SCRIPT} {column}"] = condition
         columns["texts"] = _combine([text.hash(seed) for text in texts.values()])

@@ -346,7 +346,7 @@ def audit_languages(
     for batch in batches:
         for column, codes in expected.items():
             texts = batch.drop_nulls(column)
-            foreign = foreign_languages(texts[column], texts[f"guess {column}"], codes)
+            foreign = foreign_languages(texts[column], texts[f"guess {column}"], texts[f"parts {column}"], codes)
             parts[column].append(texts.select("position", foreign))
     findings = []
     for column, frames in parts.items():

@@ -1,7 +1,7 @@
 """Checks a release against its manifest, and audits the rows of releases and of any other dataset."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,19 +13,23 @@ from builders.catalogue import Definition
 from builders.errors import SourceError, UsageError
 from builders.tasks import layouts
 from cards.kinds import SAMPLE
-from cards.manifest import Finding, Manifest
+from cards.manifest import SEVERITIES, Finding, Manifest
 from pipelines.audit import integrity, quality
 from pipelines.audit.findings import FindingRows
-from pipelines.audit.quality import explain_findings
+from pipelines.audit.quality import declare_by_design, explain_findings
+from pipelines.audit.rules import FILE as RULES
+from pipelines.audit.rules import NO_RULES, Rules, find_violations, propose_rules, weigh
 from pipelines.audit.tables import Frames, count_rows
 from pipelines.checking.data_files import belongs_to, list_files
 from pipelines.checking.datasets import (
     ForeignDataset,
     ForeignOptions,
+    Profiler,
     find_files,
     read_datasets,
     read_tables,
     reading_rows,
+    with_rules,
 )
 from pipelines.checking.salvage import at_own_locations, audit_foreign
 from pipelines.checking.targets import Fetched, Target, dataset_name, define_release, locate_target
@@ -38,9 +42,6 @@ from pipelines.release.loading import find_loading_faults
 from pipelines.release.resolution import CARD
 from pipelines.release.statements import Verified, contradictions, describe_statement
 
-# What pipelines.profile.searches.profile_tables says of tables; that module needs packages of an extra.
-Profiler = Callable[[tasks.Task, Frames], tuple[list[FindingRows], list[str]]]
-
 
 @dataclass(frozen=True)
 class CheckResult:
@@ -49,6 +50,7 @@ class CheckResult:
     report: what `--json` prints; the command fills `failed_on`. findings: those of the report, in its order. task: the dataset's.
     frames: the rows that were audited, empty where none could be. rows: all rows. found: the findings with their rows, at the
     locations of `frames`. own_locations: for a dataset that is not a release, its own config and split for each of these.
+    tables: by config and split, as its files have them.
     """
 
     report: dict[str, Any]
@@ -58,6 +60,7 @@ class CheckResult:
     rows: Frames
     found: tuple[FindingRows, ...]
     own_locations: Mapping[tuple[str, str], tuple[str, str]]
+    tables: Frames
 
 
 def finding_folder(report: Mapping[str, Any]) -> str:
@@ -72,15 +75,16 @@ def check_release(
     language_sample: int | None,
     fetched: Fetched | None = None,
     statement: Verified | None = None,
+    rules: Rules = NO_RULES,
     profiler: Profiler | None = None,
 ) -> CheckResult:
     """Verify the files and rows of a release against its manifest, and what `load_dataset` reads; audit the rows again.
 
     language_sample: see pipelines.audit.quality.audit_tables. fetched: where the release is from, if it is from the Hub: its
     folder then has only the files of the release. statement: one whose signature was verified, to compare with the release.
-    profiler: finds what is learned from the rows, which no manifest has.
+    rules: those of a user. profiler: finds what is learned from the rows, which no manifest has.
 
-    Raises ReleaseError for a folder that is not a release of a dataset of the catalogue.
+    Raises ReleaseError for a folder that is not a release of a dataset of the catalogue, UsageError for a rule without a column.
     """
     manifest, definition = define_release(release_dir)
     task = definition.dataset.task
@@ -109,7 +113,8 @@ def check_release(
     if version and not manifest.sample:
         findings = explain_findings(findings, version.known)
     learned, sentences = profiler(task, rows) if profiler and audited else ([], [])
-    found, findings, notes = found + learned, findings + [rows.finding for rows in learned], notes + sentences
+    found, notes = found + learned, notes + sentences
+    findings = declare_by_design(findings + [rows.finding for rows in learned], definition.dataset.by_design)
     head = {
         "dataset": manifest.dataset,
         "version": manifest.version,
@@ -129,9 +134,36 @@ def check_release(
             for table in manifest.tables
         ],
     }
+    pairs = _apply_rules(rules, rows, list(zip(found, findings, strict=True)))
+    findings = [finding for _, finding in pairs]
     report = make_report(release_dir, head, problems, findings)
-    found = [replace(found_rows, finding=finding) for found_rows, finding in zip(found, findings, strict=True)]
-    return CheckResult(report, tuple(findings), task, rows if audited else {}, rows, tuple(found), {})
+    listed = tuple(replace(found_rows, finding=finding) for found_rows, finding in pairs)
+    return CheckResult(report, tuple(findings), task, rows if audited else {}, rows, listed, {}, rows)
+
+
+def _apply_rules(
+    rules: Rules, tables: Frames, pairs: Sequence[tuple[FindingRows, Finding]]
+) -> list[tuple[FindingRows, Finding]]:
+    """The findings with their rows, as the rules weigh them, and those about rows that violate a rule.
+
+    tables: as the files have them; none of a damaged release.
+    """
+    violations = find_violations(rules.rules, tables) if tables else []
+    return [
+        (replace(rows, finding=weigh(rows.finding, rules)), weigh(own, rules))
+        for rows, own in (*pairs, *((violation, violation.finding) for violation in violations))
+    ]
+
+
+def write_rules(results: Sequence[CheckResult], path: Path) -> None:
+    """Write rules that the data of results keep. Raises UsageError where there is such a file: it is never replaced."""
+    tables = {config: splits for result in results for config, splits in result.tables.items()}
+    findings = [finding for result in results for finding in result.findings]
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(propose_rules(tables, results[0].report["languages"], findings))
+    except FileExistsError:
+        raise UsageError("there are rules already", where=str(path), todo="add to them, or move them away") from None
 
 
 def _loading_faults(release_dir: Path, manifest: Manifest, fetched: Fetched | None) -> list[str]:
@@ -183,17 +215,11 @@ def make_report(
 
 
 def check_dataset(
-    path: Path,
-    name: str,
-    options: ForeignOptions,
-    *,
-    language_sample: int | None,
-    single: bool = False,
-    profiler: Profiler | None = None,
+    path: Path, name: str, options: ForeignOptions, *, language_sample: int | None, single: bool = False
 ) -> list[CheckResult]:
     """Audit a dataset that is not a release, in a folder or a single file; one result for each subset.
 
-    name: for the report. single: several subsets are an error, before any is audited. profiler: as in check_release.
+    name: for the report. single: several subsets are an error, before any is audited.
 
     Raises SourceError where a table cannot be read or none has a task type, for a symbolic link out of the folder and for a file
     in another format; UsageError where the task type is ambiguous.
@@ -203,7 +229,7 @@ def check_dataset(
         datasets = read_datasets(files, options)
         if single:
             _require_one(name, datasets)
-        return [_check_foreign(path, name, dataset, language_sample, profiler) for dataset in datasets]
+        return [_check_foreign(path, name, dataset, options, language_sample) for dataset in datasets]
 
 
 def check_tables(
@@ -224,7 +250,7 @@ def check_tables(
     try:
         datasets = read_tables(selected, name, {}, options, {})
         _require_one(name, datasets)
-        return _check_foreign(name, name, datasets[0], language_sample)
+        return _check_foreign(name, name, datasets[0], options, language_sample)
     except pl.exceptions.PolarsError as error:
         raise SourceError("cannot read the rows of a table", where=name, found=first_line(error)) from error
 
@@ -237,14 +263,10 @@ def _require_one(name: str, datasets: Sequence[ForeignDataset]) -> None:
 
 
 def _check_foreign(
-    where: Path | str,
-    name: str,
-    dataset: ForeignDataset,
-    language_sample: int | None,
-    profiler: Profiler | None = None,
+    where: Path | str, name: str, dataset: ForeignDataset, options: ForeignOptions, language_sample: int | None
 ) -> CheckResult:
     findings, audited = audit_foreign(dataset, language_sample=language_sample)
-    learned, sentences = profiler(audited.task, audited.frames) if profiler and audited else ([], [])
+    learned, sentences = options.profiler(audited.task, audited.frames) if options.profiler and audited else ([], [])
     head = {
         "dataset": name,
         "subset": dataset.subset,
@@ -254,12 +276,13 @@ def _check_foreign(
         "audited": list(audited.task.splits) if audited else [],
         "notes": [*dataset.notes, *sentences],
     }
-    pairs = at_own_locations(dataset, [*findings, *learned])
+    pairs = _apply_rules(options.rules, dataset.tables, at_own_locations(dataset, [*findings, *learned]))
+    pairs.sort(key=lambda pair: SEVERITIES.index(pair[1].severity))
     own_findings = tuple(own for _, own in pairs)
     report = make_report(where, head, [], own_findings)
     task, frames = (audited.task, audited.frames) if audited else (dataset.task, {})
     found = tuple(finding for finding, _ in pairs)
-    return CheckResult(report, own_findings, task, frames, dataset.frames, found, dataset.own_locations)
+    return CheckResult(report, own_findings, task, frames, dataset.frames, found, dataset.own_locations, dataset.tables)
 
 
 def _describe_tables(dataset: ForeignDataset) -> list[dict[str, Any]]:
@@ -286,20 +309,28 @@ def check_target(
     language_sample: int | None,
     single: bool = False,
     statement: Verified | None = None,
-    profiler: Profiler | None = None,
 ) -> list[CheckResult]:
-    """The results for a target, one for each subset of a dataset that is not a release. options: for such a dataset.
+    """The results for a target, one for each subset of a dataset that is not a release.
 
-    single: several subsets are an error, before any is audited. statement: to compare with a release. profiler: as in
-    check_release.
+    options: for such a dataset; without rules, those of a file beside data on this machine.
+
+    single: several subsets are an error, before any is audited. statement: to compare with a release.
 
     Raises what locate_target, check_release and check_dataset raise, UsageError for a statement and anything but a release.
     """
     path, fetched = (target.file, None) if target.file else locate_target(target, options.subsets)
+    beside = (path.parent if target.file else path) / RULES
+    if fetched is None and options.rules == NO_RULES and beside.is_file():
+        options = with_rules(options, beside)
     if (path / folder.MANIFEST).exists():
         results = [
             check_release(
-                path, language_sample=language_sample, fetched=fetched, statement=statement, profiler=profiler
+                path,
+                language_sample=language_sample,
+                fetched=fetched,
+                statement=statement,
+                rules=options.rules,
+                profiler=options.profiler,
             )
         ]
     else:
@@ -307,7 +338,7 @@ def check_target(
             todo = "leave out --statement, or name a release of this package"
             raise UsageError("a statement is about a release", where=target.name, todo=todo)
         name = dataset_name(target, path)
-        results = check_dataset(path, name, options, language_sample=language_sample, single=single, profiler=profiler)
+        results = check_dataset(path, name, options, language_sample=language_sample, single=single)
     for result in results:
         result.report.update(path=target.name, revision=fetched.folder.name if fetched else None)
     return results

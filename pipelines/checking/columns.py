@@ -49,8 +49,9 @@ def is_list(dtype: Any) -> bool:
     return isinstance(dtype, pl.List | pl.Array)
 
 
-def fit_table(layout: Layout, location: Location, frame: pl.LazyFrame) -> FittedTable:
-    """A table with the columns and types of a layout. `label` keeps its type: see number_labels.
+def fit_table(layout: Layout, location: Location, frame: pl.LazyFrame, *, keep_id: bool = False) -> FittedTable:
+    """A table with the columns and types of a layout. `label` keeps its type: see number_labels. keep_id: also a column `id` that
+    the layout does not have.
 
     Columns that cannot be converted stay as they are, and audit.integrity reports them. A table of labelled texts keeps its other
     columns, as numbers or strings without nulls: they may tell the label.
@@ -93,6 +94,8 @@ def fit_table(layout: Layout, location: Location, frame: pl.LazyFrame) -> Fitted
         columns |= {
             name: other for name in others if name != "id" and (other := _other_column(name, schema[name])) is not None
         }
+    if keep_id and "id" in others:
+        columns["id"] = pl.col("id").cast(pl.String)
     return FittedTable(frame.select(**columns), tuple(findings), tuple(notes))
 
 
@@ -405,6 +408,11 @@ def _matching_types(columns: Mapping[str, Any], config: str) -> list[str]:
     return [task_type for task_type in types if task_type not in excluded]
 
 
+SENTENCE = re.compile(
+    r"(?:\S+\s){2,}\S+[.!?]$|(?:\S+\s){5}"
+)  # as the name of a column: a row of a file without a header
+
+
 def no_task_type(where: str, tables: Frames, requested: str | None) -> SourceError:
     """The error for a dataset in which no subset has a task type, or none has the requested one."""
     found = [f"{config}: {', '.join(columns_of(splits))}" for config, splits in tables.items()]
@@ -412,7 +420,9 @@ def no_task_type(where: str, tables: Frames, requested: str | None) -> SourceErr
     expected += [f"{task_type}: {', '.join(columns)}" for task_type, columns in REQUIRED_COLUMNS.items()]
     pairs = any(columns_of(splits).keys() >= set(REQUIRED_COLUMNS["BitextMining"]) for splits in tables.values())
     todo = "rename its configs or columns, or say which are which: --map text=sentence"
-    if requested is None and (proposed := propose(tables)):
+    if any(SENTENCE.search(name) for splits in tables.values() for name in columns_of(splits)):
+        todo = "put a line with names of columns first: the first row was taken for them"
+    elif requested is None and (proposed := propose(tables)):
         todo = f"say which columns are which, for example {proposed}"
     if pairs and not requested:
         todo = "name a config of translations en-de, for example, or pass --task BitextMining --language eng --language deu"

@@ -1,42 +1,70 @@
 """A training corpus in partitions: pieces of its files that are read in any order, on any machine that has the files.
 
 Where a file is divided follows from its bytes alone, and a row has the same number in every partition. Parquet is
-divided between row groups, plain JSON lines and CSV between records; a compressed file is one partition, because it can
-only be read from its beginning.
+divided between row groups, plain JSON lines, text and CSV between records; a compressed file, an array of JSON, Arrow and WARC
+are one partition, because they can only be read from their beginning.
 """
 
 import logging
 import re
+import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from glob import has_magic
-from itertools import chain
+from importlib import import_module
+from importlib.util import find_spec
+from itertools import chain, compress, repeat
 from pathlib import Path, PurePosixPath
+from typing import Any
 from urllib.parse import unquote
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from builders.errors import SourceError, UsageError
-from pipelines.checking.batches import BATCH_ROWS, TextBatch
-from pipelines.checking.data_files import READABLE, DataFile, Listing, data_format, files_below, list_local_files
+from pipelines.checking.batches import BATCH_ROWS, Collector, TextBatch, may_hold_text, row_error
+from pipelines.checking.data_files import (
+    ARROW_MAGIC,
+    PIECE,
+    READABLE,
+    DataFile,
+    Listing,
+    data_format,
+    files_below,
+    list_local_files,
+    open_output,
+)
 from pipelines.checking.rows import (
+    BOM,
+    FIX_LINE,
     SEPARATORS,
+    TEXT,
     Layout,
     find_group_borders,
     find_line_borders,
     in_batches,
     infer_layout,
     list_names,
+    open_arrow,
+    open_parquet,
     parse_lines,
     parse_records,
+    read_arrow,
     read_groups,
     read_header,
     read_lines,
     read_records,
+    read_rows,
 )
 from pipelines.checking.targets import locate_target, resolve_targets
 from pipelines.hub import client, repository
 from pipelines.hub.client import HubClient
+from pipelines.process.safe_text import first_line
 from pipelines.process.stages import BYTES, stage
 from pipelines.raw.digests import default_cache
+from pipelines.raw.pins import read_head
 from pipelines.release.resolution import is_inside
 
 PARTITION_BYTES = 64 << 20
@@ -70,7 +98,7 @@ def cut_file(file: DataFile, layout: Layout, size: int = PARTITION_BYTES) -> Ite
         return
     header = read_header(file) if file.format in SEPARATORS else None
     first = len(header[1]) if header else 0
-    if file.compression or file.size - first <= size:
+    if file.compression or file.format in ("JSON", "Arrow", "WARC") or file.size - first <= size:
         if file.compression or file.size > first:
             yield Partition(0, file, layout, 0, first, None, file.size)
         return
@@ -85,31 +113,114 @@ def read_partition(partition: Partition) -> Iterator[TextBatch]:
     Raises SourceError, with file and row, for what cannot be read.
     """
     file, layout, row = partition.file, partition.layout, partition.first_row
-    if file.format == "Parquet":
-        assert partition.stop is not None
-        yield from read_groups(file, layout, row, partition.start, partition.stop)
-        return
-    if file.size <= 2 * PARTITION_BYTES or not file.compression:
-        yield from _read_text(partition, None)
-        return
-    with stage(f"reading {file.path.name}", total=file.size, unit=BYTES) as advance:
-        yield from _read_text(partition, advance)
+    match file.format:
+        case "Parquet":
+            assert partition.stop is not None
+            yield from read_groups(file, layout, row, partition.start, partition.stop)
+        case "Arrow":
+            yield from read_arrow(file, layout)
+        case "WARC":
+            yield from read_warc(file)
+        case _ if file.size <= 2 * PARTITION_BYTES or not file.compression:
+            yield from _read_text(partition, None)
+        case _:
+            with stage(f"reading {file.path.name}", total=file.size, unit=BYTES) as advance:
+                yield from _read_text(partition, advance)
 
 
 def _read_text(partition: Partition, advance: Callable[[int], None] | None) -> Iterator[TextBatch]:
     file, layout, row = partition.file, partition.layout, partition.first_row
-    pieces = read_lines(file, partition.start, partition.stop, row, advance)
-    if file.format == "JSON lines":
+    is_array = file.format == "JSON"
+    pieces = read_rows(file) if is_array else read_lines(file, partition.start, partition.stop, row, advance)
+    if file.format not in SEPARATORS:
+        parse = parse_texts if file.format == "text" else parse_lines
         for lines in pieces:
             for first in range(0, len(lines), BATCH_ROWS):
                 batch = lines[first : first + BATCH_ROWS]
-                yield parse_lines(file.name, row, batch, layout)
+                yield parse(file.name, row, batch, layout)
                 row += len(batch)
         return
     records = read_records(file, chain.from_iterable(pieces), row)
     for several in in_batches(records):
         yield parse_records(file.name, row, several, layout)
         row += len(several)
+
+
+def parse_texts(file: str, first_row: int, lines: Sequence[bytes], layout: Layout) -> TextBatch:
+    """The texts of consecutive lines of plain text. Raises SourceError, with the row, for a line that is not UTF-8."""
+    collector = Collector()
+    for row, line in enumerate(lines, first_row):
+        try:
+            text = line.removeprefix(BOM if row == 0 else b"").decode().rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            found = f"byte 0x{error.object[error.start]:02x} at byte {error.start + 1} of the line"
+            raise row_error(file, row, "invalid UTF-8", found=found, expected="UTF-8", todo=FIX_LINE) from error
+        collector.add(row, layout.texts[0], text, is_text=True)
+    return collector.batch(file, len(lines))
+
+
+def read_warc(file: DataFile) -> Iterator[TextBatch]:
+    """The texts of WARC in batches: the content of records whose type is text, which web pages and WET files have."""
+    collector, first, size = Collector(), 0, 0
+    for row, (kind, content_type, content) in enumerate(warc_records(file)):
+        if kind in WARC_TYPES and content_type.startswith(WARC_TEXTS):
+            charset = content_type.rpartition("charset=")[2].strip(" \"'") if "charset=" in content_type else "utf-8"
+            collector.add(row, TEXT, _decode(content, charset), is_text=True)
+        else:
+            collector.unread[f"{kind} {content_type.partition(';')[0]}".rstrip(), "binary"] += len(content)
+        size += len(content)
+        if row - first == BATCH_ROWS - 1 or size > PIECE:
+            yield collector.batch(file.name, row + 1 - first)
+            collector, first, size = Collector(), row + 1, 0
+        count = row + 1
+    if size:
+        yield collector.batch(file.name, count - first)
+
+
+WARC_TYPES = ("response", "resource", "conversion")
+WARC_TEXTS = ("text/", "application/xhtml", "application/json", "application/xml")
+
+
+def warc_records(file: DataFile, *, as_stored: bool = False) -> Iterator[tuple[str, str, bytes]]:
+    """The type, the type of the content, and the content of each record of WARC. as_stored: its bytes in the file instead.
+
+    Raises SourceError for other and for truncated data, UsageError without the library.
+    """
+    if find_spec("warcio") is None:
+        todo = "pip install 'embedding-datasets[warc]'"
+        raise UsageError("WARC is read by the package warcio, which is not installed", where=file.name, todo=todo)
+    try:
+        with file.path.open("rb") as stream, file.path.open("rb") as stored:
+            archive = import_module("warcio.archiveiterator").ArchiveIterator(stream)
+            for record in archive:
+                headers = record.http_headers
+                content_type = headers.get_header("Content-Type") if headers else record.content_type
+                content = record.content_stream().read()
+                _require_whole(record)
+                if as_stored:
+                    stored.seek(archive.get_record_offset())
+                    content = stored.read(archive.get_record_length() + (0 if file.compression else len(b"\r\n\r\n")))
+                yield record.rec_type or "", (content_type or "").lower(), content
+    except (AttributeError, ValueError, EOFError, OSError, zlib.error, _warc_error()) as error:
+        what, todo = "truncated or corrupt WARC", "download it again, or leave it out"
+        raise SourceError(what, where=file.name, found=first_line(error), expected="WARC", todo=todo) from error
+
+
+def _require_whole(record: Any) -> None:
+    if record.raw_stream.limit:
+        raise ValueError(f"the file ends {record.raw_stream.limit:,} bytes before the end of a record")
+
+
+def _warc_error() -> type[Exception]:
+    error: type[Exception] = import_module("warcio.exceptions").ArchiveLoadFailed
+    return error
+
+
+def _decode(content: bytes, charset: str) -> str:
+    try:
+        return content.decode(charset, "replace")
+    except LookupError:
+        return content.decode("utf-8", "replace")
 
 
 def _record_borders(file: DataFile, start: int, size: int) -> list[tuple[int, int]]:
@@ -124,6 +235,88 @@ def _record_borders(file: DataFile, start: int, size: int) -> list[tuple[int, in
         record = next(read_records(file, chain([line], lines), row))[1] if b'"' in line else line
         offset += len(record)
     return borders
+
+
+GROUP_BYTES = 256 << 20  # a larger row group is written as several: one is held in memory
+
+
+def copy_rows(file: DataFile, drop: Any, path: Path) -> tuple[int, int]:
+    """Write a file again without some rows, in its format; returns how many rows it has, and how many are kept.
+
+    Rows of JSON, CSV, text and WARC keep their bytes; a file of Parquet keeps its schema, its codecs, and the borders of its row
+    groups, one of Arrow its schema and batches. drop: the numbers of the rows, sorted.
+    """
+    row = kept = 0
+    with _open_copy(file, path) as write:
+        for records in _read_copied(file, write):
+            size = len(records)
+            keep = np.ones(size, dtype=bool)
+            start, stop = np.searchsorted(drop, [row, row + size])
+            keep[drop[start:stop] - row] = False
+            write(records.filter(pa.array(keep)) if isinstance(records, pa.Table) else list(compress(records, keep)))
+            row, kept = row + size, kept + int(keep.sum())
+    return row, kept
+
+
+Records = Any  # a table, or the bytes of each row
+
+
+def _read_copied(file: DataFile, write: Callable[[Records], None]) -> Iterator[Records]:
+    """The rows of a file as they are copied. The header of CSV is written on the way."""
+    match file.format:
+        case "Parquet":
+            with open_parquet(file) as source:
+                for number in range(source.metadata.num_row_groups):
+                    group = source.metadata.row_group(number)
+                    size = max(1, group.num_rows * GROUP_BYTES // max(group.total_byte_size, GROUP_BYTES))
+                    for batch in source.iter_batches(size, [number], use_threads=False):
+                        yield pa.Table.from_batches([batch], source.schema_arrow)
+        case "Arrow":
+            with open_arrow(file) as (_, batches):
+                yield from map(pa.table, batches)
+        case "WARC":
+            yield from ([content] for *_, content in warc_records(file, as_stored=True))
+        case "JSON lines" | "JSON" | "text":
+            yield from read_rows(file)
+        case _ if (header := read_header(file)) is not None:
+            write([header[1]])
+            lines = chain.from_iterable(read_lines(file, len(header[1])))
+            yield from ([data for _, data in records] for records in in_batches(read_records(file, lines, 0)))
+
+
+@contextmanager
+def _open_copy(file: DataFile, path: Path) -> Iterator[Callable[[Records], None]]:
+    """A function that writes rows into a new file of the same format and compression."""
+    with ExitStack() as stack:
+        if file.format == "Parquet":
+            with open_parquet(file) as source:
+                writer = stack.enter_context(
+                    pq.ParquetWriter(path, source.schema_arrow, compression=_codecs(source.metadata))
+                )
+            yield lambda table: writer.write_table(table, row_group_size=len(table)) if len(table) else None
+        elif file.format == "Arrow":
+            is_file = read_head(file.path).startswith(ARROW_MAGIC)
+            with open_arrow(file) as (schema, _):
+                create = pa.ipc.new_file if is_file else pa.ipc.new_stream
+                yield stack.enter_context(create(str(path), schema)).write_table
+        else:
+            compression = "" if file.format == "WARC" else file.compression  # its records are compressed one by one
+            output = stack.enter_context(open_output(path, compression))
+            if file.format != "JSON":
+                yield lambda records: output.write(b"".join(records))
+                return
+            parts = iter(chain([b"[\n"], repeat(b",\n")))
+            yield lambda records: output.write(b"".join(next(parts) + record for record in records))
+            output.write(b"[]\n" if next(parts) == b"[\n" else b"\n]\n")
+
+
+def _codecs(metadata: Any) -> dict[str, str] | str:
+    """The codec of each column, as the first row group has it."""
+    if not metadata.num_row_groups or not metadata.num_columns:
+        return "snappy"
+    group = metadata.row_group(0)
+    columns = (group.column(index) for index in range(group.num_columns))
+    return {column.path_in_schema: column.compression.replace("UNCOMPRESSED", "NONE") for column in columns}
 
 
 HUB = "hf://"
@@ -201,6 +394,14 @@ def open_corpus(
     if not partitions:
         raise SourceError(
             "the corpus has no rows", where=", ".join(names), found=_list_files(list(found)), todo="name others"
+        )
+    if not any(layout.requested or may_hold_text(name) for _, layout in files for name in layout.texts):
+        raise SourceError(
+            f"{'the file has' if len(found) == 1 else 'the files have'} no column of texts",
+            where=", ".join(names),
+            found=f"columns {list_names(list(dict.fromkeys(name for _, layout in files for name in layout.columns)))}",
+            expected="a column of strings that is not an id, an address or a label",
+            todo="name other files, or a column with --text",
         )
     if missing := [name for name in columns if not any(name in layout.texts for _, layout in files)]:
         what = f"no file has the column {missing[0]!r}"

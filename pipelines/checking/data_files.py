@@ -11,10 +11,11 @@ hidden files are skipped without a word.
 """
 
 import glob
+import lzma
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
@@ -28,9 +29,10 @@ from builders.tasks import EVALUATED
 from pipelines.checking.formats import (
     ARROW,
     COMPRESSIONS,
-    FORMATS,
+    CORPUS_FORMATS,
     NAMES,
     SNIFFED,
+    UNCOMPRESSED,
     Compression,
     Format,
     extension,
@@ -121,10 +123,12 @@ def _resolve_without_configs(paths: Sequence[str], where: str) -> Files:
     raise SourceError(
         "no tables found",
         where=where,
-        found=f"{len(data_files)} data files" + (f", such as {min(data_files)}" if data_files else ""),
+        found=f"{len(data_files)} data files"
+        + (f", among others {min(data_files or paths)}" if data_files or paths else ""),
         expected="a README.md whose front matter has `configs`, or names such as data/test-00000-of-00001.parquet, "
         "corpus/test.parquet, corpus.jsonl, qrels/test.tsv",
-        todo="name the folder of one dataset (for a release of this package: outputs/<dataset>/<version>)",
+        todo="name the folder of one dataset (for a release of this package: outputs/<dataset>/<version>); a .txt is a .tsv if"
+        " its first line names the columns, such as text<TAB>label",
     )
 
 
@@ -209,7 +213,7 @@ class Stream:
         """
         try:
             data = bytes(self._data.read(size))
-        except (OSError, pa.ArrowException) as error:
+        except (OSError, EOFError, lzma.LZMAError, pa.ArrowException) as error:
             raise SourceError(
                 "cannot read the file",
                 where=self._name,
@@ -236,7 +240,9 @@ def open_stream(path: Path, compression: Compression, name: str, start: int = 0)
         raise SourceError("cannot read the file", where=name, found=str(error)[:200], todo=todo) from error
     with file:
         file.seek(start)
-        yield Stream(name, file, pa.CompressedInputStream(file, compression) if compression else file)
+        with ExitStack() as stack:
+            data = stack.enter_context(lzma.open(file)) if compression == "xz" else file
+            yield Stream(name, file, data if compression in ("", "xz") else pa.CompressedInputStream(file, compression))
 
 
 @contextmanager
@@ -246,14 +252,18 @@ def open_output(path: Path, compression: Compression) -> Iterator[Any]:
         if not compression:
             yield file
             return
-        with pa.CompressedOutputStream(file, compression) as stream:
+        with lzma.open(file, "wb") if compression == "xz" else pa.CompressedOutputStream(file, compression) as stream:
             yield stream
 
 
 Kind = Literal["file", "folder", "glob"]
 
-READABLE = "Parquet (.parquet), JSON lines (.jsonl, .ndjson, .json), CSV or TSV; all but Parquet also with .gz or .zst"
-PARQUET_MAGIC = b"PAR1"
+READABLE = (
+    "Parquet, Arrow (.arrow), JSON (.jsonl, .ndjson, or an array in .json), CSV, TSV, text (.txt) or WARC (.warc, .wet); all but "
+    "the first two also with .gz, .zst, .bz2 or .xz"
+)
+PARQUET_MAGIC, ARROW_MAGIC, ARROW_STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
+MAGIC = {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd", "bz2": b"BZh", "xz": b"\xfd7zXZ\0", "": b""}
 
 
 @dataclass(frozen=True)
@@ -302,8 +312,9 @@ def data_format(name: str) -> tuple[Format, Compression] | None:
     """The format and the compression that the name of a file says; None for any other file."""
     bare = name.lower()
     compression = COMPRESSIONS.get(PurePosixPath(bare).suffix, "")
-    known = FORMATS.get(PurePosixPath(PurePosixPath(bare).stem if compression else bare).suffix)
-    return None if known is None or (known == "Parquet" and compression) else (known, compression)
+    known = CORPUS_FORMATS.get(PurePosixPath(PurePosixPath(bare).stem if compression else bare).suffix)
+    refused = compression and (known in UNCOMPRESSED or (known == "WARC" and compression != "gzip"))
+    return None if known is None or refused else (known, compression)
 
 
 def files_below(root: Path, name: str, paths: Iterable[str], identities: dict[str, str]) -> Listing:
@@ -331,11 +342,11 @@ def describe_file(
         if is_named:
             raise _wrong_content(path, name, READABLE)
         return None
-    kind, compression = known
-    kind = "JSON lines" if kind == "JSON" else kind
-    data = DataFile(name, relative, root, path, kind, compression, path.stat().st_size, identity)
-    if not is_named and path.name.lower().endswith(".json") and not _holds_lines(data):
-        return None
+    data = DataFile(name, relative, root, path, *known, path.stat().st_size, identity)
+    if data.format == "JSON" and (found := _json_format(data)) != "JSON":
+        if found is None and not is_named:
+            return None
+        data = replace(data, format=found or "JSON")
     _check_content(data)
     return data
 
@@ -441,35 +452,43 @@ def _check_content(file: DataFile) -> None:
     Raises SourceError.
     """
     head = read_head(file.path)
-    magic = {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd", "": b""}[file.compression]
-    if file.format == "Parquet":
-        magic = PARQUET_MAGIC
-    if not head.startswith(magic) or (file.compression and not head):
+    magic = MAGIC[file.compression]
+    if file.format in UNCOMPRESSED:
+        magic = PARQUET_MAGIC if file.format == "Parquet" else ARROW_STREAM
+    if not head.startswith((magic, ARROW_MAGIC) if file.format == "Arrow" else magic) or (
+        file.compression and not head
+    ):
         raise _wrong_content(file.path, file.name, f"{file.compression or file.format} data")
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if file.format == "JSON lines" and not file.compression and text:
-        if not text.startswith((b"{", b"[")):
-            raise _wrong_content(file.path, file.name, "JSON lines: one object a line")
-        if file.path.name.lower().endswith(".json") and not _holds_lines(file):
-            raise SourceError(
-                "not JSON lines",
-                where=file.name,
-                found="JSON whose first line is not complete",
-                expected="one object a line",
-                todo="convert it, for example: jq -c '.[]' FILE.json > FILE.jsonl",
-            )
+    if file.format == "JSON lines" and not file.compression and text and not text.startswith((b"{", b"[")):
+        raise _wrong_content(file.path, file.name, "JSON lines: one object a line")
+    if file.format == "JSON" and (file.compression in ("bz2", "xz") or _json_format(file) is None):
+        raise SourceError(
+            "neither JSON lines nor a JSON array that can be read",
+            where=file.name,
+            found=describe_content(head, file.size)
+            if file.compression or not text.startswith(b"{")
+            else "one object in many lines",
+            expected="one object a line, or an array of objects, compressed as gzip or zstd if at all",
+            todo="convert it, for example: jq -c '.[]' FILE.json > FILE.jsonl",
+        )
 
 
-def _holds_lines(file: DataFile) -> bool:
-    """Whether the first line of a file is complete JSON: an object, or a list of texts."""
+def _json_format(file: DataFile) -> Format | None:
+    """How a file named `.json` is written: as lines, if its first line is complete, or as one array; None for anything else.
+
+    `[{"text": "a"}, {"text": "b"}]` alone is an array; with more lines behind it, its lines are rows, such as chats.
+    """
     with open_stream(file.path, file.compression, file.name) as stream:
         first = stream.read(SNIFFED).removeprefix(b"\xef\xbb\xbf").lstrip()
-    line, end, _ = first.partition(b"\n")
+    line, end, rest = first.partition(b"\n")
     try:
         value = orjson.loads(line)
     except orjson.JSONDecodeError:
-        return not end and len(first) >= SNIFFED
-    return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(item, str) for item in value))
+        is_long = not end and len(first) >= SNIFFED
+        return "JSON" if first.startswith(b"[") else "JSON lines" if is_long or not first else None
+    is_array = isinstance(value, list) and not rest.strip() and not any(isinstance(item, str) for item in value)
+    return "JSON" if is_array else "JSON lines" if isinstance(value, dict | list) else None
 
 
 def _wrong_content(path: Path, name: str, expected: str) -> SourceError:

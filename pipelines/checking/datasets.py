@@ -4,7 +4,7 @@ The rules are those of mteb 2.26. What it accepts is accepted silently (`_id` fo
 are words); what makes it fail or score wrongly is a finding, and the rows are still audited where that is possible.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from filecmp import cmp
@@ -19,7 +19,10 @@ from builders.errors import SourceError, UsageError
 from builders.reading.values import type_name
 from cards.front_matter import LANGUAGES, parse_front_matter
 from cards.manifest import Finding
-from pipelines.audit.tables import count_rows
+from pipelines.audit.findings import FindingRows
+from pipelines.audit.rules import FILE as RULES
+from pipelines.audit.rules import NO_RULES, Rules, read_rules
+from pipelines.audit.tables import Frames, count_rows
 from pipelines.checking.columns import (
     LANGUAGE_PAIR,
     REQUIRED_CONFIGS,
@@ -61,7 +64,10 @@ def find_files(path: Path, subsets: Sequence[str] = ()) -> DatasetFiles:
     """
     if path.is_file():
         if extension(path.name) is None:
-            todo = "convert it to one of these, or name a folder, ORG/NAME@REVISION or a dataset"
+            todo = (
+                "convert it to one of these (a .txt is a .tsv if its first line names the columns, such as text<TAB>label), or"
+                " name a folder, ORG/NAME@REVISION or a dataset"
+            )
             raise SourceError("not a data file", where=str(path), expected=", ".join(NAMES), todo=todo)
         return DatasetFiles(path, path.parent, {"default": {split_of_file(path.name): [path.name]}}, {})
     paths = list_files(path)
@@ -108,13 +114,17 @@ TASKS: dict[str, Any] = {task.type.name: task for task in get_args(tasks.Task)}
 SPLIT_ORDER = ("train", "valid", "val", "dev", "", "test", "eval")  # by prefix; "" for all other names
 UNKNOWN_LANGUAGE = "language unknown, wrong-language check skipped (pass --language rus-Cyrl)"
 
+# Finds what is learned from tables without defects, as pipelines.profile.searches.profile_tables does: findings, and sentences.
+Profiler = Callable[[tasks.Task, Frames], tuple[list[FindingRows], list[str]]]
+
 
 @dataclass(frozen=True)
 class ForeignOptions:
     """What the command line says about a dataset: its task type, its languages and the subsets to read, all as in mteb.
 
     scale: the lowest and the highest score that its scale has. columns: columns of its files by the name that its task has for
-    them. one_file: the dataset is one file, so a classification may lack the split to train on.
+    them. one_file: the dataset is one file, so a classification may lack the split to train on. rules: those of `checks.yaml`.
+    keep_ids: tables keep their column `id`, which names their rows. profiler: of releases too; it needs packages of an extra.
     """
 
     task: str | None = None
@@ -123,6 +133,20 @@ class ForeignOptions:
     scale: tuple[float, float] | None = None
     columns: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     one_file: bool = False
+    rules: Rules = NO_RULES
+    keep_ids: bool = False
+    profiler: Profiler | None = None
+
+
+def with_rules(options: ForeignOptions, file: Path) -> ForeignOptions:
+    """The options with the rules of a file, and its languages and columns where the options name none. Raises UsageError."""
+    rules = read_rules(file)
+    return replace(
+        options,
+        rules=rules,
+        languages=options.languages or rules.languages,
+        columns=options.columns or rules.columns,
+    )
 
 
 @dataclass(frozen=True)
@@ -132,7 +156,7 @@ class ForeignDataset:
     subset: its name in mteb; empty where there is only one and none was requested. frames: by config and split of the task.
     own_locations: the dataset's own config and split for each of these. schemas: the columns with their types, by own location.
     shared_files: see find_shared_files. findings: the defects of tables and columns. notes: what was ignored or interpreted
-    differently from the files.
+    differently from the files. tables: its own, by own location, as the files have them.
     """
 
     subset: str
@@ -144,6 +168,7 @@ class ForeignDataset:
     shared_files: Mapping[Location, Location]
     findings: tuple[Finding, ...]
     notes: tuple[str, ...]
+    tables: Tables = field(default_factory=dict)
 
 
 def read_datasets(files: DatasetFiles, options: ForeignOptions) -> list[ForeignDataset]:
@@ -183,9 +208,12 @@ def read_tables(
     does not exist.
     """
     tables = {config: {split: splits[split] for split in _sort_splits(splits)} for config, splits in tables.items()}
+    own = tables
     tables, common_notes = rename_columns(tables, options.columns, options.task)
     tables, more_notes = translate(tables, options.task, is_readable)
-    common_notes += more_notes
+    # What mteb does not read as it is may lack the split that mteb trains on: the sides of NLI, for example.
+    options = replace(options, one_file=options.one_file or bool(more_notes))
+    common_notes += [*more_notes, *(f"{RULES}: the rule {rule.name!r} was applied" for rule in options.rules.rules)]
     languages = declared_languages(front_matter, options.languages)
     subsets = find_subsets(tables)
     inferred = {name: infer_type(name, configs, tables, options.task) for name, configs in subsets.items()}
@@ -206,7 +234,10 @@ def read_tables(
         if not languages and task_type != "BitextMining":
             notes.append(UNKNOWN_LANGUAGE)
         subset = "" if len(types) == 1 and not options.subsets else name
-        datasets.append(replace(dataset, subset=subset, shared_files=shared_files, notes=tuple(notes)))
+        of_subset = {config: own[config] for config in own if len(types) == 1 or config in subsets[name].values()}
+        datasets.append(
+            replace(dataset, subset=subset, shared_files=shared_files, notes=tuple(notes), tables=of_subset)
+        )
     return datasets
 
 
@@ -251,7 +282,7 @@ def _read_subset(
         for split, frame in tables.get(config, {}).items():
             schema = frame.collect_schema()
             schemas[config, split] = {name: type_name(dtype) or str(dtype) for name, dtype in schema.items()}
-            table = fit_table(layout, (config, split), frame)
+            table = fit_table(layout, (config, split), frame, keep_id=options.keep_ids)
             fitted.setdefault(layout.config, {})[split] = table.frame
             findings += table.findings
             notes += [note for note in table.notes if note not in notes]

@@ -18,13 +18,15 @@ from builders.errors import SourceError
 from pipelines.process.safe_text import first_line
 from pipelines.raw.pins import describe_content, read_head
 
-Format = Literal["Parquet", "JSON lines", "JSON", "CSV", "TSV"]
+Format = Literal["Parquet", "JSON lines", "JSON", "CSV", "TSV", "Arrow", "text", "WARC"]
 ARROW = ".arrow"  # what `save_to_disk` writes
-Compression = Literal["", "gzip", "zstd"]
+Compression = Literal["", "gzip", "zstd", "bz2", "xz"]
 FORMATS: dict[str, Format] = {
     ".parquet": "Parquet", ".jsonl": "JSON lines", ".ndjson": "JSON lines", ".json": "JSON", ".csv": "CSV", ".tsv": "TSV",
 }  # fmt: skip
-COMPRESSIONS: dict[str, Compression] = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
+CORPUS_FORMATS = FORMATS | {ARROW: "Arrow", ".txt": "text", ".warc": "WARC", ".wet": "WARC"}  # what a scan reads
+UNCOMPRESSED = ("Parquet", "Arrow")  # their pages are compressed, not the file
+COMPRESSIONS: dict[str, Compression] = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd", ".bz2": "bz2", ".xz": "xz"}
 NAMES = tuple(dict.fromkeys(FORMATS.values()))
 COMPRESSIBLE = (".jsonl", ".ndjson", ".csv", ".tsv")  # these may be followed by .gz
 

@@ -6,30 +6,34 @@ are cut.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from html import unescape
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+from markupsafe import Markup
 
 from builders import tasks
 from builders.errors import DatasetError
 from cards import markdown
 from cards.columns import label_name
+from cards.evidence import differing, group_findings, list_places
 from cards.figures import statistics_table
 from cards.kinds import KINDS
-from cards.manifest import SEVERITIES, Finding
+from cards.manifest import SEVERITIES
 from cards.render import CARDS
 from pipelines.audit import statistics
-from pipelines.audit.findings import EXAMPLES, NOTE_COLUMNS, OWN_COLUMNS, list_rows
+from pipelines.audit.findings import EXAMPLES, NOTE_COLUMNS, OWN_COLUMNS, FindingRows, list_rows
 from pipelines.audit.statistics import count_labels
 from pipelines.audit.tables import JUDGED_TABLES, Frames, count_rows, model_input
+from pipelines.audit.texts import PATTERNS
 from pipelines.checking.checks import CheckResult
-from pipelines.checking.text import finding_name
+from pipelines.checking.text import group_name
 from pipelines.checking.verdict import COLORS
 from pipelines.process.html import write_page
 from pipelines.process.safe_text import mask_tokens
+from pipelines.release.examples import RULE, cut_before, find_mark
 
 MAX_BARS = 40  # of a histogram; the last one counts all texts beyond the 99th percentile
 MAX_LABELS = 20  # in a chart, the most frequent ones
@@ -73,18 +77,27 @@ def section(result: CheckResult) -> dict[str, Any]:
         count_rows(frame) for splits in result.frames.values() for frame in splits.values()
     )
     described = statistics.to_json(statistics.describe_tables(result.task, result.frames)) if complete else {}
+    examples = {id(finding): rows for finding, rows in zip(result.findings, _examples(result), strict=True)}
+    severities = [finding.severity for finding in result.findings if not finding.by_design]
     return {
         "report": report,
         "name": " ".join(filter(None, (report["dataset"], report["subset"], report["version"]))),
         "color": COLORS[report["verdict"]["state"]],
+        "counts": {severity: severities.count(severity) for severity in SEVERITIES},
         "findings": [
-            asdict(finding)
-            | {
-                "name": finding_name(finding.kind, finding.detail),
-                "count_text": finding.count_text,
-                "rows": examples,
+            {
+                "kind": group.first.kind,
+                "severity": group.first.severity,
+                "by_design": group.first.by_design,
+                "name": group_name(group),
+                "detail": group.detail,
+                "places": list_places(group),
+                "count_text": group.count_text,
+                "share": group.share,
+                "why": group.why,
+                "rows": [example for finding in group.findings for example in examples[id(finding)]],
             }
-            for finding, examples in zip(result.findings, _examples(result), strict=True)
+            for group in group_findings(result.findings)
         ],
         "charts": _charts(result),
         "statistics": [  # the template escapes again, for HTML
@@ -123,27 +136,51 @@ def _examples(result: CheckResult) -> list[list[Example]]:
     judged = {location: _rows_by_id(result.rows, location, some) for location, some in ids.items()}
     text_columns = {layout.config: layout.text for layout in tasks.layouts(result.task)}
 
-    def example(finding: Finding, row: Mapping[str, Any], prefix: str = "") -> Example:
+    def example(found: FindingRows, row: Mapping[str, Any], prefix: str = "") -> Example:
         """An example from a row of list_rows, or its twin (prefix `twin `)."""
-        names = ("title", *text_columns.get(finding.config, ()))
+        finding = found.finding
+        of_rule = [finding.column] if finding.kind == RULE else []
+        names = dict.fromkeys(("title", *text_columns.get(finding.config, ()), *of_rule))
         if not prefix and not any(value is not None for column, value in row.items() if column not in OWN_COLUMNS):
             row = {"row": row["row"]}  # not a row of the table
-        values = [(column, row[prefix + column]) for column in names if prefix + column in row]
+        values = [
+            (column, _marked(found, column, row[prefix + column], row.get(column if prefix else f"twin {column}")))
+            for column in names
+            if prefix + column in row
+        ]
         labelled = [column for column in LABEL_COLUMNS if prefix + column in row]
         values += [(column, _label_text(result.task, row[prefix + column])) for column in labelled]
         for table, column in JUDGED_TABLES.items():
             other = judged.get((table, finding.split), {}).get(row.get(prefix + column) or "", {})
             values += [(f"{table}: {part}", other[part]) for part in ("title", "text") if part in other]
         values += [(column, row[column]) for column in NOTE_COLUMNS if column in row]
-        shown = tuple((column, _readable(value)) for column, value in values if value != "")
+        shown = tuple(
+            (column, value if isinstance(value, Markup) else _readable(value))
+            for column, value in values
+            if value != ""
+        )
         if prefix:
             return Example(f"{row['twin_split']}: {row['twin']}", shown)
-        return Example(str(row["row"]), shown, (example(finding, row, "twin "),) if row.get("twin") else ())
+        return Example(str(row["row"]), shown, (example(found, row, "twin "),) if row.get("twin") else ())
 
     return [
-        [example(found.finding, row) for row in rows] or [Example(name, ()) for name in found.finding.examples]
+        [example(found, row) for row in rows] or [Example(name, ()) for name in found.finding.examples]
         for found, rows in zip(result.found, listed, strict=True)
     ]
+
+
+def _marked(found: FindingRows, column: str, text: Any, twin: Any) -> Any:
+    """A text with a mark where a finding sees something wrong, or where it differs from its twin; else as it is."""
+    mark = None
+    if isinstance(text, str) and found.finding.column in ("", column):
+        mark = find_mark(found.pattern or PATTERNS.get(found.finding.kind, ""), text)
+        if mark is None and isinstance(twin, str) and twin != text:
+            mark = differing(text, twin)[0]
+    if mark is None or mark in ((0, len(text)), (mark[0], mark[0])):
+        return text
+    text, (start, end) = cut_before(text, mark) if mark[1] > MAX_CHARACTERS else (text, mark)
+    parts = (_readable(part) for part in (text[:start], text[start:end], text[end:]))
+    return Markup("{}<mark>{}</mark>{}").format(*parts)
 
 
 def _rows_by_id(frames: Frames, location: tuple[str, str], ids: set[str]) -> dict[str, dict[str, Any]]:

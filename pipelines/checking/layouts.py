@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
+from polars import selectors
 
 from pipelines.audit.tables import Frames
 from pipelines.checking.data_files import Tables
@@ -31,6 +32,7 @@ JUDGED = (
 )  # fmt: skip
 QUERY, POSITIVE = ("query", "anchor", "question"), ("positives", "positive", "pos")
 NEGATIVE = re.compile(r"(?:mined_)?(?:hard_)?neg(?:ative)?s?(?:_?[0-9]+)?")
+WORDS = r"\s|[^\x00-\x7F]"  # what a text has and an id lacks
 MAX_KINDS = 2  # of labels of a pair that says whether its sides are the same
 
 Parts = dict[str, dict[str, pl.LazyFrame]]  # part of a task (`default`, or `corpus`, ...) -> split -> frame
@@ -58,7 +60,10 @@ def translate(tables: Frames, requested: str | None, is_known: Callable[..., boo
     for config, splits in tables.items():
         types = next(iter(splits.values())).collect_schema()
         columns = Columns(types, {name.lower(): name for name in reversed(types.names())})
-        readers = () if is_known(config, splits, requested) else (_read_training, _read_pairs, _read_texts)
+        own = (
+            "negative_kinds" in types or not {"query", "positives"} <= columns.names.keys()
+        )  # not only named like ours
+        readers = () if own and is_known(config, splits, requested) else (_read_training, _read_pairs, _read_texts)
         for read in readers:
             found = read(splits, columns, requested)
             if found is not None and requested in (None, found[0]):
@@ -138,7 +143,8 @@ def _list_candidates(splits: Mapping[str, pl.LazyFrame]) -> Parts:
         relevant = (pl.col("place") < pl.col("count")).cast(pl.Int64).alias("score")
         judged = rows.lazy().select(pl.col("id").alias("query-id"), pl.col("document").alias("corpus-id"), relevant)
         parts["qrels"][split] = judged
-        listed = rows.group_by("id", maintain_order=True).agg("document")
+        # The two lists say nothing about an order: by their texts, no place is that of the relevant ones.
+        listed = rows.group_by("id", maintain_order=True).agg(pl.col("document").sort_by("text", "place"))
         parts["top_ranked"][split] = listed.lazy().select(**{"query-id": "id", "corpus-ids": "document"})
     return parts
 
@@ -191,16 +197,27 @@ def _select(splits: Mapping[str, pl.LazyFrame], names: Mapping[str, str]) -> dic
 
 
 def propose(tables: Frames) -> str:
-    """A command line that may read tables that no layout fits: the longest texts as the text, the fewest values as the label."""
+    """Options that may read tables that no layout fits, from the names that are there; empty where it is not clear which.
+
+    Texts are columns of strings of several words that are not much shorter than the longest. Two of them are a pair; the other
+    column with the fewest values is the label or the score.
+    """
     head = next(iter(next(iter(tables.values())).values())).head(200).collect(engine="streaming")
-    texts = {name: head[name].str.len_chars().mean() or 0 for name, kind in head.schema.items() if kind == pl.String}
-    if not texts:
-        return ""
-    text = max(texts, key=lambda name: texts[name])
-    others = {
-        name: head[name].n_unique() for name, kind in head.schema.items() if name != text and not kind.is_nested()
+    strings = head.select(selectors.string()).fill_null("")
+    worded: dict[str, Any] = {
+        name: strings[name].str.len_chars().mean()
+        for name in strings.columns
+        if strings[name].str.contains(WORDS).sum() > 0.9 * len(head)
     }
-    if not others:
-        return ""
-    label = min(others, key=lambda name: others[name])
-    return f"--task Classification --map text={text} --map label={label}"
+    texts = [name for name in worded if worded[name] * 4 >= max(worded.values())]
+    flat = [name for name, kind in head.schema.items() if name not in worded and not kind.is_nested()]
+    labels = sorted((name for name in flat if head[name].n_unique() > 1), key=lambda name: head[name].n_unique())[:1]
+    scored = bool(labels) and head[labels[0]].dtype.is_numeric() and head[labels[0]].n_unique() > MAX_KINDS
+    proposals = {
+        (1, 1): ("Classification", "text", "label"),
+        (2, 1): ("STS" if scored else "PairClassification", "sentence1", "sentence2", "score" if scored else "labels"),
+        (2, 0): ("Contrastive", "query", "positives"),
+    }
+    task, *names = proposals.get((len(texts), len(labels)), ("",))
+    columns = " ".join(f"--map {own}={other}" for own, other in zip(names, (*texts, *labels), strict=False))
+    return f"--task {task} {columns}" if task else ""

@@ -1,13 +1,11 @@
-"""The rows of files as batches of texts: JSON lines, CSV and TSV, also with the bytes of each record, and Parquet.
+"""The rows of files as batches of texts: JSON, CSV and TSV, also with the bytes of each record, Parquet and Arrow, lines, WARC.
 
-Texts are in all columns of strings or lists of strings but ids, addresses and labels, or in the columns that are named.
-The formats of sentence-transformers (anchor, positive, negative_1, sentence1, score) and BGE (query, pos, neg) need no
-their own rules: their texts are strings or lists of strings, and their labels have names that are known here.
+Texts are in all strings, at any depth, but ids, addresses and labels (pipelines.checking.batches), or in the columns that are
+named. The formats of sentence-transformers (anchor, positive, negative_1, sentence1, score), BGE (query, pos, neg), MEDI (an
+array of objects with lists) and chats need no rules.
 
-The row of a record is its number from 0, without the header; a field in quotes may hold line ends. A blank line is a
-row without texts.
-
-The row of a line is its number from 0, blank lines included: row 4 is the fifth line.
+The row of a record is its number from 0, without the header; a field in quotes may hold line ends. The row of a line is its
+number from 0, blank lines included: row 4 is the fifth line. The rows of an array are its elements, those of WARC its records.
 """
 
 import csv
@@ -16,12 +14,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain, islice
 from typing import Any
 
-import numpy as np
 import orjson
 import polars as pl
 import pyarrow as pa
@@ -30,18 +27,25 @@ import pyarrow.parquet as pq
 from builders import limits
 from builders.errors import SourceError, UsageError
 from builders.reading.csv import split_rows
+from builders.reading.json import read_elements
 from builders.reading.lines import split_lines
 from builders.reading.values import shorten
+from builders.spec import Raw
 from pipelines.checking.batches import (
     BATCH_ROWS,
-    LABEL_SCHEMA,
+    LABELS,
+    TEXT_SCHEMA,
     Collector,
     TextBatch,
-    label_texts,
+    Unread,
+    holds_strings,
+    may_hold_text,
+    no_labels,
     row_error,
     shorten_json,
+    table_texts,
 )
-from pipelines.checking.data_files import PIECE, DataFile, open_stream
+from pipelines.checking.data_files import ARROW_MAGIC, PIECE, DataFile, open_stream
 from pipelines.checking.formats import count_bytes, refuse_expansion
 from pipelines.process.safe_text import first_line
 
@@ -100,14 +104,6 @@ def find_line_borders(file: DataFile, size: int) -> Iterator[tuple[int, int]]:
             row, offset = row + data.count(b"\n", counted), offset + len(data)
 
 
-LABELS = ("label", "labels", "score", "similarity_score", "similarity")  # the first one that a row has is its label
-# Columns of strings that hold no text, by the last word of their names: `doc_id`, `source-url`, `pos_scores`, `sha256`.
-NOT_TEXT = re.compile(
-    r"(?:.*[-_.\s])?(?:_?ids?|idx|index|uuid|guid|urls?|uri|link|path|file|filename|hash|md5|sha1|sha256|digest|"
-    r"date|datetime|time|timestamp|created|modified|lang|language|languages|licen[cs]e|type|split|"
-    r"labels?|scores?|similarity)",
-    re.IGNORECASE,
-)
 SHOWN = 30  # columns that an error lists
 
 
@@ -115,8 +111,8 @@ SHOWN = 30  # columns that an error lists
 class Layout:
     """The columns of a file.
 
-    columns: all of them, in order; of JSON lines those of the first records. texts: those with texts. label: the one
-    with labels, if there is one. requested: `texts` are the only ones to read; otherwise records of JSON lines may have
+    columns: all of them, in order; of JSON those of the first records. texts: those with strings. label: the one
+    with labels, if there is one. requested: `texts` are the only ones to read; otherwise records of JSON may have
     others too.
     """
 
@@ -126,31 +122,14 @@ class Layout:
     requested: bool
 
 
-@lru_cache(maxsize=4096)
-def may_hold_text(name: str) -> bool:
-    """Whether a column of strings with this name is read by default."""
-    return NOT_TEXT.fullmatch(name) is None
-
-
 def choose_columns(where: str, columns: Sequence[str], textual: Sequence[str], requested: Sequence[str]) -> Layout:
-    """The layout of a file. columns: all that it has. textual: those with strings or lists of strings. requested: of
-    --text.
+    """The layout of a file. columns: all that it has. textual: those that hold a string. requested: of --text.
 
-    Raises UsageError where the file has none of the requested columns, or one that holds no texts, SourceError where it
-    has no texts.
+    Raises UsageError where the file has none of the requested columns, or one that holds no texts.
     """
     label = next((name for name in LABELS if name in columns and name not in requested), None)
     if not requested:
-        texts = tuple(name for name in textual if may_hold_text(name))
-        if not texts:
-            raise SourceError(
-                "the file has no column of texts",
-                where=where,
-                found=f"columns {list_names(columns)}",
-                expected="a column of strings, or of lists of strings, that is not an id, an address or a label",
-                todo="leave the file out, or name a column with --text",
-            )
-        return Layout(tuple(columns), texts, label, requested=False)
+        return Layout(tuple(columns), tuple(textual), label, requested=False)
     texts = tuple(dict.fromkeys(name for name in requested if name in columns))
     if not texts:
         raise UsageError(
@@ -164,7 +143,7 @@ def choose_columns(where: str, columns: Sequence[str], textual: Sequence[str], r
             f"the column {wrong[0]!r} holds no texts",
             where=where,
             found="another type",
-            expected="strings, or lists of strings",
+            expected="strings, or lists and objects with strings",
             todo=f"name another column with --text: {list_names(textual)}",
         )
     return Layout(tuple(columns), texts, label, requested=True)
@@ -242,7 +221,7 @@ def parse_records(file: str, first_row: int, records: Sequence[Record], layout: 
     Raises SourceError, with the row, for a record with too few or too many fields.
     """
     collector, width = Collector(), len(layout.columns)
-    texts = [(layout.columns.index(name), name) for name in layout.texts]
+    names = [(index, name, layout.requested or may_hold_text(name)) for index, name in enumerate(layout.columns)]
     label = layout.columns.index(layout.label) if layout.label is not None else None
     for row, (fields, _) in enumerate(records, first_row):
         if len(fields) != width:
@@ -250,15 +229,15 @@ def parse_records(file: str, first_row: int, records: Sequence[Record], layout: 
                 continue
             what, found = "a row has too few or too many fields", f"{len(fields)} fields: {shorten(str(fields))}"
             raise row_error(file, row, what, found=found, expected=f"{width} fields, as in the header", todo=FIX_ROW)
-        for index, name in texts:
-            if fields[index]:
-                collector.rows.append(row)
-                collector.columns.append(name)
-                collector.texts.append(fields[index])
+        for index, name, is_text in names:
+            if name in layout.texts:
+                collector.add(row, name, fields[index], is_text=is_text)
+            elif index != label:
+                collector.unread[name, "request"] += len(fields[index].encode())
         if label is not None and fields[label]:
             collector.label_rows.append(row)
             collector.labels.append(fields[label])
-    return collector.batch(file)
+    return collector.batch(file, len(records))
 
 
 FIX_LINE = "fix the line, or leave the file out"
@@ -266,58 +245,66 @@ LIST = ""  # the column of a line that is a list: its texts are `[0]`, `[1]`, ..
 
 
 def json_layout(file: str, lines: Sequence[bytes], requested: Sequence[str]) -> Layout:
-    """The layout of a file from its first lines.
+    """The layout of a file from its first lines, or the first elements of its array.
 
     Raises SourceError for a line that is invalid or not an object or a list, and the errors of `choose_columns`.
     """
-    columns: dict[str, bool] = {}  # name -> whether a text was found
+    head = Collector()
+    columns: dict[str, None] = {}
     for row, line in enumerate(lines):
-        for name, value in (_parse(file, row, line) or {}).items():
-            columns[name] = columns.get(name, False) or _is_text(value)
-    return choose_columns(file, [*columns], [name for name, textual in columns.items() if textual], requested)
+        record = _parse(file, row, line) or {}
+        columns |= dict.fromkeys(record)
+        for number, name in enumerate(columns):
+            head.add(number, name, record.get(name), is_text=True)
+    names = [*columns]
+    textual = [names[number] for number in dict.fromkeys(sorted(head.rows))]
+    # A column that only later rows have may be one of texts.
+    return choose_columns(file, names, textual or (names if len(lines) == HEAD_LINES else []), requested)
 
 
 def parse_lines(file: str, first_row: int, lines: Sequence[bytes], layout: Layout) -> TextBatch:
-    """The texts of consecutive lines.
+    """The texts of consecutive lines, or of elements of an array.
 
-    By default these are all strings and lists of strings of a record but ids, addresses and labels, in columns that the
-    first records lack too. A requested column may be missing or null; any other type in it is an error.
+    By default these are all strings of a record but ids, addresses and labels, in columns that the first records lack too. A
+    requested column may be missing or null; a number in it is an error.
 
     Raises SourceError, with the row, for a line that is not UTF-8, not JSON, or not an object or a list.
     """
     collector = Collector()
-    rows, columns, texts = collector.rows, collector.columns, collector.texts
+    rows, columns, texts, add = collector.rows, collector.columns, collector.texts, collector.add
     for row, line in enumerate(lines, first_row):
         record = _parse(file, row, line)
         if record is None:
             continue
-        for name, value in _requested(file, row, record, layout) if layout.requested else record.items():
-            kind = type(value)
-            if kind is str:
-                if value and (layout.requested or may_hold_text(name)):
-                    rows.append(row)
-                    columns.append(name)
-                    texts.append(value)
-            elif kind is list and (layout.requested or may_hold_text(name)):
-                collector.add_items(row, name, value)
+        for name, value in _requested(file, row, record, layout, collector) if layout.requested else record.items():
+            is_text = layout.requested or may_hold_text(name)
+            if is_text and type(value) is str and value[:1] not in "[{":
+                rows.append(row)
+                columns.append(name)
+                texts.append(value)
+            else:
+                add(row, name, value, is_text=is_text)
         for name in LABELS:
-            if name in record and name not in layout.texts:
+            if name in record and not (layout.requested and name in layout.texts):
                 collector.label_rows.append(row)
                 collector.labels.append(record[name])
                 break
-    return collector.batch(file)
+    return collector.batch(file, len(lines))
 
 
-def _requested(file: str, row: int, record: dict[str, Any], layout: Layout) -> list[tuple[str, Any]]:
-    """The values of the requested columns; raises SourceError where one is not a text, a list of texts, or null."""
-    values = [(name, record[name]) for name in layout.texts if record.get(name) is not None]
-    for name, value in values:
-        items = value if type(value) is list else [value]
-        if not all(type(item) is str or (item is None and value is not item) for item in items):
+def _requested(
+    file: str, row: int, record: dict[str, Any], layout: Layout, collector: Collector
+) -> Iterable[tuple[str, Any]]:
+    """The requested columns of a record; the others are counted. Raises SourceError where one holds a number."""
+    for name in record.keys() - layout.texts - {layout.label}:
+        collector.unread[name, "request"] += len(orjson.dumps(record[name], default=str))
+    values = {name: record[name] for name in layout.texts if record.get(name) is not None}
+    for name, value in values.items():
+        if any(type(item) not in (str, list, dict, type(None)) for item in (value if type(value) is list else [value])):
             what, todo = f"the column {name!r} has the wrong type", "fix the row, or name other columns with --text"
-            expected = "a string, or a list of strings"
+            expected = "a string, or a list or an object of strings"
             raise row_error(file, row, what, found=shorten_json(value), expected=expected, todo=todo)
-    return values
+    return values.items()
 
 
 def _parse(file: str, row: int, line: bytes) -> dict[str, Any] | None:
@@ -407,20 +394,17 @@ def open_parquet(file: DataFile) -> Iterator[Any]:
         ) from error
 
 
-def parquet_layout(file: DataFile, requested: Sequence[str]) -> Layout:
-    """The layout of a file by its schema; raises the errors of `choose_columns`, and SourceError for a name that it has
-    twice."""
-    with open_parquet(file) as opened:
-        schema = opened.schema_arrow
+def table_layout(file: DataFile, schema: Any, requested: Sequence[str]) -> Layout:
+    """The layout of Parquet or Arrow by its schema; raises the errors of `choose_columns`, and SourceError for a name that it
+    has twice."""
     _require_few_columns(file.name, schema.names)
     if twice := [name for name, count in Counter(schema.names).items() if count > 1]:
         what = f"two columns are called {twice[0]!r}"
         raise SourceError(
             what, where=file.name, expected="a name for each column", todo="rename one, or leave the file out"
         )
-    return choose_columns(
-        file.name, schema.names, [field.name for field in schema if _is_textual(field.type)], requested
-    )
+    textual = [name for name, kind in zip(schema.names, schema.types, strict=True) if holds_strings(kind)]
+    return choose_columns(file.name, schema.names, textual, requested)
 
 
 def find_group_borders(file: DataFile, layout: Layout, size: int) -> list[tuple[int, int, int, int]]:
@@ -437,7 +421,9 @@ def find_group_borders(file: DataFile, layout: Layout, size: int) -> list[tuple[
             group = metadata.row_group(number)
             columns = [group.column(index) for index in range(group.num_columns)]
             row += group.num_rows
-            texts += sum(column.total_uncompressed_size for column in columns if _belongs_to(column, layout.texts))
+            texts += sum(
+                column.total_uncompressed_size for column in columns if _belongs_to(column.path_in_schema, layout.texts)
+            )
             stored += sum(column.total_compressed_size for column in columns)
             if texts >= size or number == metadata.num_row_groups - 1:
                 if row > first_row:
@@ -449,11 +435,23 @@ def find_group_borders(file: DataFile, layout: Layout, size: int) -> list[tuple[
 def read_groups(file: DataFile, layout: Layout, first_row: int, start: int, stop: int) -> Iterator[TextBatch]:
     """The texts of some row groups: the rows that they have in all, and `first_row` is the first of them.
 
+    Only leaves that are strings are read from the disk.
+
     Raises SourceError for data that are corrupt or not UTF-8.
     """
-    names = [*layout.texts, *([layout.label] if layout.label else [])]
     with open_parquet(file) as opened:
         groups = [opened.metadata.row_group(number) for number in range(start, stop)]
+        leaves = [opened.schema.column(index) for index in range(len(opened.schema))]
+        nulls = [field.name for field in opened.schema_arrow if pa.types.is_null(field.type)]
+        names, unread = [], Unread()
+        for index, leaf in enumerate(leaves):
+            reason = "null" if leaf.path in nulls else _leaf_reason(leaf, layout)
+            if not reason or _belongs_to(leaf.path, (layout.label or "",)):
+                names.append(leaf.path)
+            else:
+                sizes = (group.column(index).total_uncompressed_size for group in groups)
+                unread[REPEATED.sub("[]", leaf.path), reason] += sum(sizes)
+        yield TextBatch(file.name, pl.DataFrame(schema=TEXT_SCHEMA), no_labels(), unread)
         columns = (group.column(index) for group in groups for index in range(group.num_columns))
         stored, count = sum(column.total_compressed_size for column in columns), 0
         for batch in opened.iter_batches(
@@ -463,8 +461,66 @@ def read_groups(file: DataFile, layout: Layout, first_row: int, start: int, stop
             refuse_expansion(file.name, count, min(stored, file.size))
             table = pa.table(batch)
             table.validate(full=True)  # texts are UTF-8
-            yield _batch(file.name, layout, first_row, table)
+            yield table_texts(file.name, layout, first_row, table)
             first_row += batch.num_rows
+
+
+REPEATED = re.compile(r"\.(?:list|bag|array)\.(?:element|item|array|array_element)(?=\.|$)")
+
+
+def _leaf_reason(leaf: Any, layout: Layout) -> str:
+    """Why a leaf of a Parquet file is not read; empty where it is."""
+    if leaf.logical_type.type in ("STRING", "JSON", "ENUM"):
+        return "" if _belongs_to(leaf.path, layout.texts) else "request"
+    return "binary" if leaf.physical_type == "BYTE_ARRAY" else "number"
+
+
+def read_arrow(file: DataFile, layout: Layout) -> Iterator[TextBatch]:
+    """The texts of an Arrow file, batch by batch. Raises SourceError for data that are corrupt or not UTF-8."""
+    row = 0
+    with open_arrow(file) as (_, batches):
+        for batch in batches:
+            for start in range(0, batch.num_rows, BATCH_ROWS):
+                table = pa.table(batch.slice(start, BATCH_ROWS))
+                table.validate(full=True)
+                unread = Unread()
+                for name, column in zip(table.column_names, table.columns, strict=True):
+                    if name not in (*layout.texts, layout.label):
+                        unread[name, _type_reason(column.type)] += column.nbytes
+                texts = table_texts(file.name, layout, row, table)
+                yield replace(texts, unread=Unread(texts.unread) + unread)
+                row += table.num_rows
+
+
+def _type_reason(kind: Any) -> str:
+    if holds_strings(kind):
+        return "request"
+    types = pa.types
+    return (
+        "binary"
+        if types.is_binary(kind) or types.is_large_binary(kind)
+        else "null"
+        if types.is_null(kind)
+        else "number"
+    )
+
+
+@contextmanager
+def open_arrow(file: DataFile) -> Iterator[tuple[Any, Iterator[Any]]]:
+    """The schema and the record batches of Arrow's file format, or its stream format, as `save_to_disk` writes it."""
+    try:
+        with pa.memory_map(str(file.path)) as source:
+            is_file = source.read(len(ARROW_MAGIC)) == ARROW_MAGIC
+            source.seek(0)
+            if is_file:
+                opened = pa.ipc.open_file(source)
+                yield opened.schema, map(opened.get_batch, range(opened.num_record_batches))
+            else:
+                opened = pa.ipc.open_stream(source)
+                yield opened.schema, iter(opened)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        what, todo = "truncated or corrupt Arrow file", "download it again, or leave it out"
+        raise SourceError(what, where=file.name, found=first_line(error), expected="Arrow", todo=todo) from error
 
 
 def rows_per_batch(metadata: Any, layout: Layout, start: int, stop: int) -> int:
@@ -472,60 +528,15 @@ def rows_per_batch(metadata: Any, layout: Layout, start: int, stop: int) -> int:
     groups = [metadata.row_group(number) for number in range(start, stop)]
     rows: int = sum(group.num_rows for group in groups)
     columns = (group.column(index) for group in groups for index in range(group.num_columns))
-    size: int = sum(column.total_uncompressed_size for column in columns if _belongs_to(column, layout.texts))
+    size: int = sum(
+        column.total_uncompressed_size for column in columns if _belongs_to(column.path_in_schema, layout.texts)
+    )
     return max(1, min(BATCH_ROWS, rows * BATCH_BYTES // max(size, 1)))
 
 
-def _belongs_to(column: Any, names: Sequence[str]) -> bool:
+def _belongs_to(path: str, names: Sequence[str]) -> bool:
     """Whether a leaf belongs to one of these columns: `pos.list.element` to `pos`."""
-    path = column.path_in_schema
     return any(path == name or path.startswith(f"{name}.") for name in names)
-
-
-def _is_textual(kind: Any) -> bool:
-    """Whether values of a type are strings, or lists of strings."""
-    types = pa.types
-    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
-        kind = kind.value_type
-    if types.is_dictionary(kind):
-        kind = kind.value_type
-    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
-
-
-def _batch(file: str, layout: Layout, first_row: int, table: Any) -> TextBatch:
-    rows = pl.Series("row", np.arange(first_row, first_row + table.num_rows), dtype=pl.Int64)
-    frames = [_column_texts(rows, name, pl.Series(name, table[name])) for name in layout.texts]
-    texts = pl.concat(frames)
-    if len(frames) > 1 or isinstance(table[layout.texts[0]].type, pa.ListType):
-        texts = texts.sort("row", maintain_order=True)
-    return TextBatch(file, texts, _labels(rows, pl.Series(table[layout.label])) if layout.label else _no_labels())
-
-
-def _column_texts(rows: pl.Series, name: str, values: pl.Series) -> pl.DataFrame:
-    """The texts of a column, without nulls and empty ones: row, column, text."""
-    frame = pl.DataFrame({"row": rows, "text": values})
-    column = pl.lit(name)
-    if isinstance(values.dtype, pl.List | pl.Array):
-        lists = pl.col("text").cast(pl.List(pl.String))
-        frame = frame.with_columns(lists).filter(pl.col("text").list.len() > 0)
-        frame = frame.with_columns(item=pl.int_ranges(0, pl.col("text").list.len(), dtype=pl.Int64))
-        frame = frame.explode("text", "item")
-        column = pl.concat_str(pl.lit(f"{name}["), pl.col("item").cast(pl.String), pl.lit("]"))
-    text = pl.col("text").cast(pl.String)
-    return frame.select("row", column=column, text=text).filter(pl.col("text") != "")
-
-
-def _labels(rows: pl.Series, values: pl.Series) -> pl.DataFrame:
-    if isinstance(values.dtype, pl.Struct | pl.Object | pl.Binary):
-        return _no_labels()
-    if isinstance(values.dtype, pl.Categorical | pl.Enum):
-        values = values.cast(pl.String)
-    labels = label_texts(values).cast(pl.String)
-    return pl.DataFrame({"row": rows, "label": labels}, schema=LABEL_SCHEMA).drop_nulls()
-
-
-def _no_labels() -> pl.DataFrame:
-    return pl.DataFrame(schema=LABEL_SCHEMA)
 
 
 HEAD_LINES = 100  # of a file of JSON lines, whose columns are those of its layout
@@ -536,13 +547,38 @@ def infer_layout(file: DataFile, requested: Sequence[str]) -> Layout | None:
 
     Raises SourceError where the beginning of the file cannot be read, and the errors of `choose_columns`.
     """
-    if file.format == "Parquet":
-        return parquet_layout(file, requested)
-    if file.format == "JSON lines":
-        lines = list(islice(chain.from_iterable(read_lines(file)), HEAD_LINES))
-        return json_layout(file.name, lines, requested) if b"".join(lines).strip() else None
+    match file.format:
+        case "Parquet":
+            with open_parquet(file) as opened:
+                return table_layout(file, opened.schema_arrow, requested)
+        case "Arrow":
+            with open_arrow(file) as (schema, _):
+                return table_layout(file, schema, requested)
+        case "JSON lines" | "JSON":
+            lines = list(islice(chain.from_iterable(read_rows(file)), HEAD_LINES))
+            return json_layout(file.name, lines, requested) if b"".join(lines).strip() else None
+        case "text" | "WARC":
+            return choose_columns(file.name, [TEXT], [TEXT], requested) if file.size else None
     header = read_header(file)
     return None if header is None else csv_layout(file.name, header[0], requested)
+
+
+TEXT = "text"  # the column of a line of text and of a record of WARC
+
+
+def read_rows(file: DataFile) -> Iterator[list[bytes]]:
+    """The lines of a file, or the elements of its array, in lists of a few megabytes. Raises SourceError as `read_lines` does."""
+    if file.format != "JSON":
+        yield from read_lines(file)
+        return
+    elements, batch, size = read_elements(Raw(file.name, file.path), "[]", PIECE), list[bytes](), 0
+    for _, element in elements:
+        batch.append(element)
+        size += len(element)
+        if size >= PIECE:
+            yield batch
+            batch, size = [], 0
+    yield batch
 
 
 def read_header(file: DataFile) -> Record | None:

@@ -59,7 +59,8 @@ def at_own_locations(dataset: ForeignDataset, findings: Sequence[FindingRows]) -
         finding = found.finding
         location = dataset.own_locations.get((finding.config, finding.split), (finding.config, finding.split))
         first_location = dataset.shared_files.get(location, location)
-        pairs.setdefault(_move(finding, first_location), (found, _move(finding, location)))
+        same = replace(finding, twins=())  # their names begin with the split
+        pairs.setdefault(_move(same, first_location), (found, _move(finding, location)))
     return sorted(pairs.values(), key=lambda pair: SEVERITIES.index(pair[1].severity))
 
 

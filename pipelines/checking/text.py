@@ -4,13 +4,12 @@ These are Markdown for a pull request, annotations of GitHub Actions, and SARIF 
 command there: they are escaped as each form asks for it.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from builders.errors import DatasetError
 from cards import markdown
-from cards.evidence import Quote
+from cards.evidence import FindingGroup, Quote, differing, group_findings, list_places
 from cards.figures import figure_name
 from cards.kinds import KINDS, find_kind
 from cards.manifest import SEVERITIES, Finding, Severity
@@ -98,55 +97,69 @@ def by_severity(findings: Sequence[Finding]) -> list[Finding]:
 def findings_table(
     findings: Sequence[Finding], quotes: Sequence[Quote | None] = (), *, brief: bool = False
 ) -> list[str]:
-    """A line for each finding; below it its plain name, what distinguishes it from others, examples, and why it is kept.
+    """A line for each kind of finding; below it its plain name, what tells its findings apart, a text, and why it is kept.
 
-    quotes: a text of each finding and of its twin, where it has any. brief: without the examples and the reason.
+    What the design of a dataset implies is a line below the table. quotes: a text of each finding and of its twin, where it has
+    any. brief: without the names of rows and the reason.
     """
-    texts = {id(finding): quote for finding, quote in zip(findings, quotes, strict=False)}
-    findings = by_severity(findings)
+    groups = group_findings(findings, quotes)
+    shown = [group for group in groups if not group.first.by_design]
     rows = [["severity", "finding", "count", "share", "where"]]
-    for finding in findings:
-        where = "/".join(filter(None, (finding.config, finding.split, finding.column)))
-        count = finding.count_text.removesuffix(" looked at")
-        rows.append([finding.severity, finding.kind, count, f"{finding.share:.2%}", where])
+    for group in shown:
+        count = group.count_text.removesuffix(" looked at")
+        rows.append([group.first.severity, group.first.kind, count, f"{group.share:.2%}", group.location])
     widths = column_widths(rows)
     widths[-1] = max(min(widths[-1], WIDTH - sum(widths[:-1]) - 10), 8)
     heading, *heads = [[f"  {line}" for line in row] for row in table_lines(rows, widths, numbers=(2, 3))]
-    page = heading
+    page = heading if shown else []
     indent = " " * (widths[0] + 4)
-    for head, finding in zip(heads, findings, strict=True):
-        quote = texts.get(id(finding))
-        names = [name for name in finding.examples if quote is None or not HASHED.fullmatch(name)]
-        examples = "; ".join(markdown.shorten(markdown.visible(name), 60) for name in names)
-        reason = f"kept: {finding.why}" if finding.why else ""
-        page += head
-        looked_at = "" if finding.texts_checked is None else f"{finding.texts_checked:,} texts looked at"
-        detail = "; ".join(filter(None, (finding_name(finding.kind, finding.detail), finding.detail, looked_at)))
-        page += wrap(detail, indent)
-        page += [f"{indent}“{text}”" for text in _cut_both(quote, WIDTH - len(indent) - 2)]
-        for text in () if brief else filter(None, (examples, reason)):
+    for head, group in zip(heads, shown, strict=True):
+        examples = "; ".join(markdown.shorten(markdown.visible(name), 60) for name in group.examples)
+        checked = group.count_text.partition(" of ")[2].replace(" looked", " texts looked")
+        page += [*head, *wrap("; ".join(filter(None, (group_name(group), group.detail, checked))), indent)]
+        if len(group.findings) > 1:
+            page += wrap("; ".join(list_places(group)), indent)
+        page += [f"{indent}{line}" for line in _quote_lines(group.quote, WIDTH - len(indent) - 2)]
+        for text in () if brief else filter(None, (examples, *(f"kept: {why}" for why in group.why))):
             page += wrap(text, indent)
+    for group in groups[len(shown) :]:
+        counted = f"{find_kind(group.first.kind).title}: {group.count_text} ({group.share:.2%})"
+        page += fact("by design", f"{counted}; {group.first.why}")
     return page
 
 
-HASHED = re.compile(r"[0-9a-f]{16}(?:-\d+)?")  # the name of a row without an id, which tells a reader nothing
-BEFORE = 20  # characters that two texts have in common before the first that differs
+def group_name(group: FindingGroup) -> str:
+    """The plain name of findings; whether all are exact or folded, where texts are compared in both ways."""
+    kind = group.first.kind
+    return find_kind(kind).title if group.detail is None else finding_name(kind, group.detail)
 
 
-def _cut_both(quote: Quote | None, width: int) -> list[str]:
+BEFORE = 20  # characters before what is wrong in a long text
+
+
+def _quote_lines(quote: Quote | None, width: int) -> list[str]:
     """A text and its twin, each in one line, with escapes for what nobody would see, cut to a width; equal ones once.
 
-    Two long texts that begin alike are shown from a little before the first difference.
+    The last line has a `^` below each character that is wrong, or in which the twin differs. Of a long text the line begins a
+    little before that.
     """
     if quote is None:
         return []
-    texts = [markdown.visible(text.replace("\n", "⏎")) for text in (quote.text, quote.twin) if text is not None]
-    shared = next(
-        (place for place, (one, *others) in enumerate(zip(*texts, strict=False)) if {one} < {one, *others}), 0
-    )
-    if shared > width // 2:
-        texts = [f"…{text[shared - BEFORE :]}" for text in texts]
-    return [text if len(text) <= width else f"{text[: width - 1]}…" for text in dict.fromkeys(texts)]
+    texts = list(dict.fromkeys(text for text in (quote.text, quote.twin) if text is not None))
+    start, end = quote.mark or (0, 0)
+    if len(texts) > 1:
+        start, end = differing(*texts)[-1]
+        end = max(end, start + 1)  # of a text that only lacks words, where they would be
+    first = max(0, start - BEFORE) if start > width // 2 else 0
+    cut = [("…" if first else "") + _one_line(text[first:]) for text in texts]
+    lines = [f"“{text if len(text) <= width else f'{text[: width - 1]}…'}”" for text in cut]
+    before = 1 + bool(first) + len(_one_line(texts[-1][first:start]))
+    marks = "^" * min(len(_one_line(texts[-1][start:end])), width + 1 - before)
+    return [*lines, " " * before + marks] if marks else lines
+
+
+def _one_line(text: str) -> str:
+    return markdown.visible(text.replace("\n", "⏎"))
 
 
 def _grouped(figures: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -194,8 +207,13 @@ def _message(finding: Finding) -> str:
     )
 
 
-def markdown_page(report: Mapping[str, Any], findings: Sequence[Finding]) -> list[str]:
-    """A section of Markdown: the verdict, problems and notes, and a table of the findings, the worst first."""
+def markdown_page(
+    report: Mapping[str, Any], findings: Sequence[Finding], quotes: Sequence[Quote | None] = ()
+) -> list[str]:
+    """A section of Markdown: the verdict, problems and notes, and a table of the findings by kind, the worst first.
+
+    quotes: a text of each finding and of its twin, where it has any.
+    """
     lines = [f"### {markdown.plain(_heading(report))}", "", markdown.plain(f"{report['verdict']['summary']}."), ""]
     remarks = [*(f"problem: {text}" for text in report["problems"]), *(f"note: {text}" for text in report["notes"])]
     lines += [f"- {markdown.plain(text)}" for text in remarks]
@@ -205,20 +223,22 @@ def markdown_page(report: Mapping[str, Any], findings: Sequence[Finding]) -> lis
             "| severity | finding | count | share | where | for example |",
             "| --- | --- | ---: | ---: | --- | --- |",
         ]
-    for finding in by_severity(findings):
-        name = markdown.plain(finding_name(finding.kind, finding.detail))
-        detail = f"<br>{markdown.plain(finding.detail)}" if finding.detail else ""
-        example = markdown.code(finding.examples[0], 60) if finding.examples else ""
-        cells = (finding.severity, name + detail, finding.count_text, f"{finding.share:.2%}", finding.location, example)
+    for group in group_findings(findings, quotes):
+        reason = f"by design: {group.first.why}" if group.first.by_design else ""
+        name = "<br>".join(markdown.plain(text) for text in (group_name(group), group.detail, reason) if text)
+        examples = (group.quote.text,) if group.quote else group.examples
+        where = "<br>".join(map(markdown.plain, list_places(group)))
+        shown = markdown.code(examples[0], 60) if examples else ""
+        cells = (group.first.severity, name, group.count_text, f"{group.share:.2%}", where, shown)
         lines.append(f"| {' | '.join(cells)} |")
     return [*lines, ""]
 
 
 def github_page(report: Mapping[str, Any], findings: Sequence[Finding]) -> list[str]:
-    """Commands that GitHub Actions shows beside a run: one for each problem and finding."""
+    """Commands that GitHub Actions shows beside a run: one for each problem and finding, without those by design."""
     name = _heading(report)
     lines = [f"::error title={_property(name)}::{_data(problem)}" for problem in report["problems"]]
-    for finding in by_severity(findings):
+    for finding in by_severity([finding for finding in findings if not finding.by_design]):
         title = _property(f"{name}: {finding.kind}")
         lines.append(f"::{GITHUB_LEVELS[finding.severity]} title={title}::{_data(_message(finding))}")
     return lines or [f"::notice title={_property(name)}::{_data(report['verdict']['summary'])}"]
@@ -278,6 +298,7 @@ def _sarif_result(report: Mapping[str, Any], finding: Finding) -> dict[str, Any]
         "message": {"text": _message(finding)},
         "locations": [_location(report, finding.location)],
         "properties": properties,
+        **({"suppressions": [{"kind": "external", "justification": finding.why}]} if finding.by_design else {}),
     }
 
 

@@ -32,6 +32,8 @@ COMPROMISING = {
     "conflicting_label": ("has conflicting labels", "have conflicting labels"),
     "empty_text": ("is empty", "are empty"),
 }
+# Kinds that compromise a score where they are warnings, whatever their share: a guess from one number comes to about the score.
+DECISIVE = ("label_by_position", "label_by_overlap", "label_leaking_column")
 NOUNS = {
     "Retrieval": "queries", "Reranking": "queries", "PairClassification": "pairs", "STS": "pairs", "BitextMining": "pairs",
 }  # fmt: skip
@@ -66,8 +68,9 @@ class Impact:
 
     @property
     def compromising(self) -> bool:
-        """Whether a score on this split says little."""
-        return self.split != "train" and self.share >= COMPROMISING_SHARE and self.kinds[0] in COMPROMISING
+        """Whether a score on this split says little, if the findings are warnings."""
+        enough = self.kinds[0] in DECISIVE or (self.share >= COMPROMISING_SHARE and self.kinds[0] in COMPROMISING)
+        return self.split != "train" and enough
 
 
 def judge(task: str, findings: Sequence[Finding], problems: Sequence[str], *, sample: bool) -> Verdict:
@@ -80,7 +83,7 @@ def judge(task: str, findings: Sequence[Finding], problems: Sequence[str], *, sa
         [finding for finding in findings if finding.severity == severity] for severity in ("error", "warning")
     )
     counts = [_counted(len(errors), "error"), _counted(len(warnings), "warning")]
-    clauses = _clauses(task, errors or warnings)
+    clauses = _clauses(task, errors, warnings)
     if problems:
         return Verdict("damaged", _summary(["damaged", _counted(len(problems), "problem"), *counts], clauses))
     if errors:
@@ -122,18 +125,30 @@ def _earlier(finding: Finding) -> str:
     return first.removeprefix("in ") if finding.kind.endswith("_leak") and first.startswith("in ") else ""
 
 
-def _clauses(task: str, findings: Sequence[Finding]) -> list[str]:
-    """The most important findings: those that can compromise a score, else the kinds with the largest shares."""
-    found = impacts(findings)
-    weighty = [impact for impact in found if impact.kinds[0] in COMPROMISING and impact.split != "train"]
-    clauses = [_clause(task, impact) for impact in weighty]
+def _clauses(task: str, errors: Sequence[Finding], warnings: Sequence[Finding]) -> list[str]:
+    """What was found, the worst first: an error, what compromises a score, other errors, leaks and the like, other kinds.
+
+    Within each of these, the largest share comes first.
+    """
+    found = [*impacts(errors), *impacts(warnings)]
+    weighty = [impact for impact in found if impact.split != "train" and impact.kinds[0] in (*COMPROMISING, *DECISIVE)]
+    ranked = [(1 if impact.compromising else 3, _clause(task, impact)) for impact in weighty]
+    named = {kind for impact in weighty for kind in impact.kinds}
     counts: dict[str, int] = {}
     for impact in found:
         counts[impact.kinds[0]] = counts.get(impact.kinds[0], 0) + impact.count
-    return clauses or [f"{kind_name(kind)} ({count:,})" for kind, count in counts.items()]
+    kinds = {finding.kind for finding in errors}
+    ranked += [
+        (0 if kind in kinds and not place else 2 if kind in kinds else 4, f"{kind_name(kind)} ({count:,})")
+        for place, (kind, count) in enumerate(counts.items())
+        if kind not in named
+    ]
+    return [clause for _, clause in sorted(ranked, key=lambda pair: pair[0])]
 
 
 def _clause(task: str, impact: Impact) -> str:
+    if impact.kinds[0] in DECISIVE:
+        return f"{kind_name(impact.kinds[0])} in {impact.split}"
     verb = COMPROMISING[impact.kinds[0]][impact.count != 1]
     total = round(impact.count / impact.share) if 0 < impact.share < 1 else impact.count
     source = f" from {impact.earlier}" if impact.earlier else ""
@@ -212,8 +227,9 @@ def parse_conditions(texts: Iterable[str], grammar: Grammar = CHECK_GRAMMAR) -> 
 
 
 def met_conditions(conditions: Iterable[Condition], state: State, findings: Sequence[Finding]) -> list[str]:
-    """The conditions that the result of a check meets, as the user wrote them."""
-    return [condition.text for condition in conditions if condition.is_met(state, findings)]
+    """The conditions that the result of a check meets, as the user wrote them. Findings by design meet none."""
+    counted = [finding for finding in findings if not finding.by_design]
+    return [condition.text for condition in conditions if condition.is_met(state, counted)]
 
 
 def _parse(text: str, grammar: Grammar) -> Condition:

@@ -1,25 +1,22 @@
 """Writes a corpus again without some of its rows: the same files, formats and compression, in another folder.
 
-Rows of JSON lines and CSV that are kept keep their bytes; a file of Parquet keeps its schema, its codecs, and the
-borders of its row groups. A file is written by one process, so the bytes do not depend on how many there are.
+A row that is kept keeps its bytes or its values: see `copy_rows` in pipelines.checking.corpora.
+A file is written by one process, so the bytes do not depend on how many there are.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache, partial
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from builders.errors import DatasetError, UsageError
-from pipelines.checking.data_files import DataFile, file_changed, open_output, require_unchanged
-from pipelines.checking.rows import in_batches, open_parquet, read_header, read_lines, read_records
+from pipelines.checking.corpora import copy_rows
+from pipelines.checking.data_files import DataFile, file_changed, require_unchanged
 from pipelines.process import workers
 from pipelines.process.files import file_sha256, locked
 from pipelines.process.outputs import KINDS, Output, claim
@@ -29,7 +26,6 @@ from pipelines.release.staging import staged_folder
 
 REPORT = "removed.json"
 DROP_SCHEMA = {"file": pl.String, "row": pl.Int64, "reason": pl.String}
-GROUP_BYTES = 256 << 20  # a larger row group is written as several: one is held in memory
 
 
 @dataclass(frozen=True)
@@ -72,15 +68,16 @@ def write_clean(
     target: Path,
     *,
     scanned: Mapping[str, ScannedFile] | None = None,
+    unread: Sequence[Mapping[str, Any]] = (),
     jobs: int = 1,
     overwrite: bool = False,
 ) -> CleanCorpus:
     """Write the files of a corpus into a folder, without some rows, and removed.json, which counts them by reason.
 
     drop: the columns of DROP_SCHEMA; a row may occur several times. scanned: what the numbers of rows are of, by the name of the
-    file; one that is absent had no rows; None where that is not known. target: does not exist, or is a clean copy, which
-    is replaced once the new one is complete. jobs: how many files are written at a time. overwrite: the target may hold other
-    files, which are then gone.
+    file; one that is absent had no rows; None where that is not known. unread: what the scan did not read, for removed.json.
+    target: does not exist, or is a clean copy, which is replaced once the new one is complete. jobs: how many files are written
+    at a time. overwrite: the target may hold other files, which are then gone.
 
     Raises UsageError where the target is in the corpus, is a folder with other content, or cannot hold two files of one
     name; SourceError for a file that cannot be read, or is not the one that was scanned; ReleaseError for a disk that is full.
@@ -105,7 +102,7 @@ def write_clean(
         counts = drop.unique().group_by("reason").len().sort("reason")
         rows_before, kept = sum(file.rows for file in written), sum(file.kept for file in written)
         clean = CleanCorpus(rows_before, kept, dict(counts.iter_rows()))
-        write_json(folder / REPORT, asdict(clean) | {"files": [asdict(file) for file in written]})
+        write_json(folder / REPORT, asdict(clean) | {"unread": unread, "files": [asdict(file) for file in written]})
     return clean
 
 
@@ -144,10 +141,7 @@ def _copy(work: _FileWork, folder: Path) -> CleanFile:
     require_unchanged(file)
     path = folder / file.relative
     path.parent.mkdir(parents=True, exist_ok=True)
-    if file.format == "Parquet":
-        rows, kept = _copy_parquet(file, drop, path)
-    else:
-        rows, kept = _copy_text(file, drop, path)
+    rows, kept = copy_rows(file, drop, path)
     digest = file_sha256(file.path)
     require_unchanged(file)
     if scanned is not None and rows != scanned.rows:
@@ -155,64 +149,3 @@ def _copy(work: _FileWork, folder: Path) -> CleanFile:
     if scanned is not None and digest != scanned.sha256 != "":
         raise file_changed(file, f"sha256 {digest}", scanned.sha256)
     return CleanFile(file.relative, digest, rows, kept)
-
-
-def _copy_text(file: DataFile, drop: Any, path: Path) -> tuple[int, int]:
-    row = kept = 0
-    with open_output(path, file.compression) as output:
-        for records in _records(file, output):
-            keep = _keep(row, len(records), drop)
-            data = b"".join(
-                records if keep.all() else (data for data, wanted in zip(records, keep, strict=True) if wanted)
-            )
-            output.write(data)
-            row, kept = row + len(records), kept + int(keep.sum())
-    return row, kept
-
-
-def _records(file: DataFile, output: Any) -> Iterator[list[bytes]]:
-    """The bytes of the rows of a file, in lists. The header of CSV is written on the way."""
-    if file.format == "JSON lines":
-        yield from read_lines(file)
-        return
-    header = read_header(file)
-    if header is None:
-        return
-    output.write(header[1])
-    lines = chain.from_iterable(read_lines(file, len(header[1])))
-    for records in in_batches(read_records(file, lines, 0)):
-        yield [data for _, data in records]
-
-
-def _copy_parquet(file: DataFile, drop: Any, path: Path) -> tuple[int, int]:
-    row = kept = 0
-    with open_parquet(file) as source:
-        metadata, schema = source.metadata, source.schema_arrow
-        with pq.ParquetWriter(path, schema, compression=_codecs(metadata)) as writer:
-            for number in range(metadata.num_row_groups):
-                group = metadata.row_group(number)
-                batch_size = max(1, group.num_rows * GROUP_BYTES // max(group.total_byte_size, GROUP_BYTES))
-                for batch in source.iter_batches(batch_size, [number], use_threads=False):
-                    keep = _keep(row, batch.num_rows, drop)
-                    table = pa.Table.from_batches([batch], schema).filter(pa.array(keep))
-                    if table.num_rows:
-                        writer.write_table(table, row_group_size=table.num_rows)
-                    row, kept = row + batch.num_rows, kept + table.num_rows
-    return row, kept
-
-
-def _codecs(metadata: Any) -> dict[str, str] | str:
-    """The codec of each column, as the first row group has it."""
-    if not metadata.num_row_groups or not metadata.num_columns:
-        return "snappy"
-    group = metadata.row_group(0)
-    columns = (group.column(index) for index in range(group.num_columns))
-    return {column.path_in_schema: column.compression.replace("UNCOMPRESSED", "NONE") for column in columns}
-
-
-def _keep(first: int, count: int, drop: Any) -> Any:
-    """For `count` rows from `first` on, whether each is kept."""
-    keep = np.ones(count, dtype=bool)
-    start, stop = np.searchsorted(drop, [first, first + count])
-    keep[drop[start:stop] - first] = False
-    return keep

@@ -16,7 +16,7 @@ from pipelines.audit.tables import available_splits, text_layouts
 from pipelines.checking.corpora import open_corpus
 from pipelines.decontamination.engines import Engine
 from pipelines.decontamination.indexing import IndexedDataset, index_tables, table_texts
-from pipelines.decontamination.matching import KINDS, THRESHOLD
+from pipelines.decontamination.matching import THRESHOLD, WHOLE_KINDS
 from pipelines.decontamination.scans import TABLE, open_scan
 from pipelines.process.files import write_atomically
 from pipelines.process.outputs import SCHEMA
@@ -44,7 +44,13 @@ def make_map(datasets: Sequence[IndexedDataset], cache: Path) -> dict[str, Any]:
         corpus = open_corpus(list(by_name), ["text"])
         shared: dict[tuple[str, ...], dict[str, set[str]]] = {}
         with open_scan(
-            corpus, folder / "index", datasets, Engine(), checkpoints=folder / "scans", threshold=THRESHOLD
+            corpus,
+            folder / "index",
+            datasets,
+            Engine(),
+            checkpoints=folder / "scans",
+            threshold=THRESHOLD,
+            whole_texts=True,
         ) as scan:
             for result in scan.results():
                 for match in result.matches.iter_rows(named=True):
@@ -68,8 +74,8 @@ def _columns(dataset: IndexedDataset) -> Iterator[tuple[tuple[str, ...], pl.Lazy
 
 
 def _entry(key: tuple[str, ...], rows: dict[str, set[str]]) -> dict[str, Any]:
-    strictest = [min(kinds, key=KINDS.index) for kinds in rows.values()]
-    counts = {kind: strictest.count(kind) for kind in KINDS if kind in strictest}
+    strictest = [min(kinds, key=WHOLE_KINDS.index) for kinds in rows.values()]
+    counts = {kind: strictest.count(kind) for kind in WHOLE_KINDS if kind in strictest}
     sides = {"of": dict(zip(TABLE, key[:5], strict=True)), "in": dict(zip(TABLE, key[5:], strict=True))}
     return sides | {"kinds": counts}
 
@@ -122,12 +128,12 @@ def map_markdown(found: dict[str, Any]) -> str:
     )
 
 
-HEADING = ["texts of", "are in", *KINDS]
+HEADING = ["texts of", "are in", *WHOLE_KINDS]
 
 
 def _rows(found: dict[str, Any]) -> list[list[str]]:
     return [
-        [_side(pair["of"]), _side(pair["in"]), *(number(pair["kinds"].get(kind, 0)) for kind in KINDS)]
+        [_side(pair["of"]), _side(pair["in"]), *(number(pair["kinds"].get(kind, 0)) for kind in WHOLE_KINDS)]
         for pair in found["shared"]
     ]
 

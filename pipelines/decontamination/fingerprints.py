@@ -8,10 +8,16 @@ have the sums
 
 The run c, d has the number c + df. It is the last sum minus the third one, (cf² + df³), times f⁻²; f is odd, so it has an
 inverse. Rough numbers only propose: texts whose rough number is in the index are folded, and their BLAKE2b hash decides.
+
+The letters and digits of a text have a rough number too, the sum of a random number for each: spaces do not count, nor the order.
+
+Seeds are the numbers of some runs of SEED_WORDS words, by which an edited text is recognised inside a longer one. A text has
+MAX_SEEDS of them or fewer, closer together at its beginning, so that a text that was cut has several. Of a text with m runs they
+begin at the words i + (m - 16) i² / 225, for i from 0 to 15: of 100 words at 0, 1, 3, 6, 9, 13, 18, 24, 30, 37, 45, 54, ...
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -22,14 +28,29 @@ import polars as pl
 
 from builders.shaping.folding import fold_texts, hash_texts
 from pipelines.audit.near_duplicates import BANDS, band_numbers
-from pipelines.audit.shingles import FACTORS, Ragged, Words, read_words, rough_shingles, stack_rows, take_rows
+from pipelines.audit.shingles import (
+    FACTORS,
+    LEAD,
+    Ragged,
+    Words,
+    expand_ranges,
+    read_words,
+    rough_shingles,
+    stack_rows,
+    take_rows,
+)
 
 Array = npt.NDArray[Any]
 
 ANCHOR_WORDS = 8  # a text with fewer words is not looked for inside longer texts
+PASSAGE_WORDS = 14  # a text with fewer words has no seeds
+SEED_WORDS, MAX_SEEDS = 5, 16
 SHORT_WORDS = 5  # a text with fewer words has no near-duplicates, and is not listed alone
 CHUNK_BYTES = 1 << 20  # of texts worked on at a time, so that what is computed of them stays in the processor's cache
 CHUNK_ROWS = 4_000
+LETTERS = (np.arange(256, dtype=np.uint64) * np.uint64(FACTORS[1]) >> np.uint64(20)).astype(np.uint32)  # by symbol
+LETTERS *= LETTERS | np.uint32(1)
+LETTERS[[0, LEAD]] = 0
 INVERSE = pow(FACTORS[0], -1, 1 << 64)
 NOT_A_WORD = r"[^\p{L}\p{M}\p{N}]+"
 PROBE = (
@@ -53,19 +74,27 @@ class Runs:
         powers = _powers(INVERSE, len(self.sums))
         return _mix((self.sums[stops] - self.sums[starts]) * powers[starts])
 
-    def anchors(self) -> Array:
-        """The rough numbers of all runs of ANCHOR_WORDS words, also those that go from one text into the next."""
-        count = max(len(self.sums) - ANCHOR_WORDS, 0)
-        return _mix((self.sums[ANCHOR_WORDS:] - self.sums[:count]) * _powers(INVERSE, len(self.sums))[:count])
+    def all_runs(self, size: int) -> Array:
+        """The rough numbers of all runs of so many words, also those that go from one text into the next."""
+        count = max(len(self.sums) - size, 0)
+        return _mix((self.sums[size:] - self.sums[:count]) * _powers(INVERSE, len(self.sums))[:count])
+
+    def letters(self) -> Array:
+        """The rough numbers (uint32) of the letters and digits of each text."""
+        words = self.words
+        if not len(words.counts):
+            return np.empty(0, np.uint32)
+        return np.add.reduceat(LETTERS[words.symbols], words.text_starts[:-1], dtype=np.uint32)
 
 
 @dataclass(frozen=True)
 class Fingerprints:
     """The fingerprints of texts, one of each array for each text; of an empty text all are 0.
 
-    exact, folded, words: BLAKE2b (uint64) of the text, of the folded text and of the words of the folded text. rough, anchor: the
-    rough numbers (uint32) of all of its words and of the first ANCHOR_WORDS; the anchor of a text with fewer is 0. counts: the
-    number of words. bands: those of MinHash (uint32): BANDS for each kind of shingles, words before letters.
+    exact, folded, words, letters: BLAKE2b (uint64) of the text, of the folded text, of the words of the folded text, and of these
+    without spaces. rough, anchor, rough_letters: the rough numbers (uint32) of all of its words, of the first ANCHOR_WORDS, 0 for
+    fewer, and of its letters. n_words: the number of words. bands: those of MinHash (uint32): BANDS for each kind of shingles,
+    words before letters. seeds: see above.
     """
 
     exact: Array
@@ -73,8 +102,11 @@ class Fingerprints:
     words: Array
     rough: Array
     anchor: Array
-    counts: Array
+    n_words: Array
     bands: Ragged
+    letters: Array
+    rough_letters: Array
+    seeds: Ragged
 
 
 def fingerprint_texts(texts: pl.Series) -> Fingerprints:
@@ -82,14 +114,40 @@ def fingerprint_texts(texts: pl.Series) -> Fingerprints:
     folded = fold_texts(texts)
     parts = [_rough_fingerprints(texts[start:stop]) for start, stop in chunk_offsets(texts, np.arange(len(texts)))]
     parts = parts or [_rough_fingerprints(texts.clear())]
-    rough, anchor, counts = (np.concatenate([part[number] for part in parts]) for number in range(3))
+    rough, anchor, counts, rough_letters = (
+        np.concatenate(arrays) for arrays in zip(*(part[0] for part in parts), strict=True)
+    )
+    bands, seeds = (stack_rows(rows) for rows in zip(*(part[1] for part in parts), strict=True))
     folded_numbers = hash_texts(folded)
     without_words = (counts == 0) & (folded_numbers != 0)
     rough[without_words] = rough_without_words(folded_numbers[without_words])
     exact = hash_texts(texts)
     exact[folded_numbers == 0] = 0
-    bands = stack_rows([part[3] for part in parts])
-    return Fingerprints(exact, folded_numbers, hash_texts(words_of(folded)), rough, anchor, counts, bands)
+    words = words_of(folded)
+    return Fingerprints(
+        exact,
+        folded_numbers,
+        hash_texts(words),
+        rough,
+        anchor,
+        counts,
+        bands,
+        hash_letters(words),
+        rough_letters,
+        seeds,
+    )
+
+
+def hash_letters(words: pl.Series) -> Array:
+    """The hashes of the letters and digits of texts, from `words_of`."""
+    return hash_texts(words.str.replace_all(" ", "", literal=True))
+
+
+def seed_positions(numbers: Array, n_words: Array) -> Array:
+    """The words at which seeds begin. numbers: of each seed in its text, from 0. n_words: of its text."""
+    runs = np.asarray(n_words, np.int64) - SEED_WORDS + 1
+    positions: Array = numbers + (runs - MAX_SEEDS).clip(min=0) * numbers**2 // (MAX_SEEDS - 1) ** 2
+    return positions
 
 
 def words_of(folded: pl.Series) -> pl.Series:
@@ -135,16 +193,21 @@ def compute_bands(words: Words, *, min_words: int = SHORT_WORDS) -> tuple[Array,
     return rows, band_numbers(shingles)
 
 
-def probe_digest() -> str:
-    """A digest of the fingerprints of fixed texts: other versions of this package or its libraries may compute others."""
+def probe_digest(names: Sequence[str]) -> str:
+    """A digest of some fingerprints of fixed texts: other versions of this package or its libraries may compute others.
+
+    names: of fields; lists come last.
+    """
     digest, prints = hashlib.sha256(), fingerprint_texts(pl.Series(PROBE))
-    for array in (prints.exact, prints.folded, prints.words, prints.rough, prints.anchor, prints.counts):
-        digest.update(array.astype("<u8").tobytes())
-    digest.update(prints.bands.values.astype("<u4").tobytes())
+    for name in sorted(names, key=("bands", "seeds").__contains__):
+        values = getattr(prints, name)
+        is_list = isinstance(values, Ragged)
+        digest.update(values.values.astype("<u4").tobytes() if is_list else values.astype("<u8").tobytes())
     return digest.hexdigest()
 
 
-def _rough_fingerprints(texts: pl.Series) -> tuple[Array, Array, Array, Ragged]:
+def _rough_fingerprints(texts: pl.Series) -> tuple[tuple[Array, ...], tuple[Ragged, Ragged]]:
+    """Rough numbers of the words, of the anchor, numbers of words, and rough numbers of letters; then bands and seeds."""
     runs = read_runs(texts)
     starts, stops = runs.words.first_words[:-1], runs.words.first_words[1:]
     counts = stops - starts
@@ -156,7 +219,11 @@ def _rough_fingerprints(texts: pl.Series) -> tuple[Array, Array, Array, Ragged]:
     rows, bands = compute_bands(runs.words)
     order = np.argsort(rows, kind="stable")
     offsets = np.searchsorted(rows[order], np.arange(len(texts) + 1)) * BANDS
-    return rough, anchor, counts.astype(np.uint32), Ragged(bands[order].ravel(), offsets)
+    lengths = np.where(counts >= PASSAGE_WORDS, np.minimum(counts - SEED_WORDS + 1, MAX_SEEDS), 0)
+    seeds = expand_ranges(np.zeros_like(lengths), lengths)
+    places = np.repeat(starts, lengths) + seed_positions(seeds.values, np.repeat(counts, lengths))
+    seeds = Ragged(runs.numbers(places, places + SEED_WORDS), seeds.offsets)
+    return (rough, anchor, counts.astype(np.uint32), runs.letters()), (Ragged(bands[order].ravel(), offsets), seeds)
 
 
 def _mix(numbers: Array) -> Array:

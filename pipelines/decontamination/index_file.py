@@ -8,9 +8,9 @@ A bitmap says so in one read of memory per number; only what it lets through is 
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,22 +24,40 @@ import pyarrow.parquet as pq
 from builders.errors import SourceError
 from pipelines.audit.near_duplicates import BANDS
 from pipelines.audit.shingles import Ragged, offsets_from_lengths, take_rows, take_slices
-from pipelines.decontamination.fingerprints import ANCHOR_WORDS, probe_digest
+from pipelines.decontamination.fingerprints import (
+    ANCHOR_WORDS,
+    MAX_SEEDS,
+    SEED_WORDS,
+    Fingerprints,
+    probe_digest,
+    seed_positions,
+)
+from pipelines.decontamination.views import VIEWS
 from pipelines.process.files import replacing
 
 Array = npt.NDArray[Any]
 
-FORMAT = 1
+FORMAT = 2
 KEY = b"embedding-datasets.contamination-index"
+FOLDING = 1  # of builders.shaping.folding.FOLDINGS: that of the columns folded, words and letters
 ROW_GROUP_ROWS = 65_536
 MAX_ENTRIES = 1 << 32
 NUMBERS = pa.list_(pa.field("element", pa.uint32(), nullable=False))
-COLUMNS = {  # in the order of the fields of TextIndex
+COLUMNS = {
     "table": pa.uint16(), "row": pa.string(), "exact": pa.uint64(), "folded": pa.uint64(), "words": pa.uint64(),
     "rough": pa.uint32(), "anchor": pa.uint32(), "n_words": pa.uint32(), "label": pa.uint64(), "label_name": pa.uint64(),
     "bands": NUMBERS, "positives": NUMBERS,
 }  # fmt: skip
-SCHEMA = pa.schema([pa.field(name, kind, nullable=False) for name, kind in COLUMNS.items()])
+COLUMNS_2 = COLUMNS | {"letters": pa.uint64(), "rough_letters": pa.uint32(), "seeds": NUMBERS}
+SCHEMAS = {
+    number: pa.schema([pa.field(name, kind, nullable=False) for name, kind in columns.items()])
+    for number, columns in ((1, COLUMNS), (2, COLUMNS_2))
+}
+SCHEMA = SCHEMAS[FORMAT]
+PRINTS = {  # the columns that fingerprint_texts computes
+    number: [name for name in schema.names if name in Fingerprints.__dataclass_fields__]
+    for number, schema in SCHEMAS.items()
+}
 REPEATED = ["table", "label", "label_name"]  # columns with few values
 REBUILD = "build the index again with this version: embedding-datasets contamination index"
 
@@ -77,26 +95,15 @@ class IndexTable:
 
 @dataclass(frozen=True)
 class TextIndex:
-    """An index in memory: an array for each column of the file, and one value for each text in it.
+    """An index in memory.
 
-    rows: the name of the row (pyarrow string array). See pipelines.decontamination.fingerprints for the other columns. labels,
-    label_names: hashes (uint64) of the label as a number and by name, 0 for none. positives: the entries of a query's relevant
-    documents.
+    columns: those of the file, by name: arrays of numbers, Ragged for lists, a pyarrow array for the names of rows. Those that
+    the format of the file lacks are 0 or empty. views: those under which its texts are looked for, none for the first format.
     """
 
     tables: tuple[IndexTable, ...]
-    table: Array
-    rows: Any = field(repr=False)
-    exact: Array
-    folded: Array
-    words: Array
-    rough: Array
-    anchor: Array
-    counts: Array
-    labels: Array
-    label_names: Array
-    bands: Ragged
-    positives: Ragged
+    columns: Mapping[str, Any] = field(repr=False)
+    views: tuple[str, ...] = ()
 
 
 class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -104,6 +111,8 @@ class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     probe: str
     entries: int
     tables: tuple[IndexTable, ...]
+    folding: int = FOLDING
+    views: tuple[str, ...] = ()
 
 
 def write_index(path: Path, entries: Iterable[pa.Table], tables: list[IndexTable]) -> None:
@@ -123,45 +132,46 @@ def write_index(path: Path, entries: Iterable[pa.Table], tables: list[IndexTable
             store_schema=False,
             version="2.6",
         )
-        written, digests = 0, _ColumnDigests()
+        written, digests = 0, _new_digests()
         with writer:
             for group in in_groups(entries, ROW_GROUP_ROWS):
                 writer.write_table(group, row_group_size=ROW_GROUP_ROWS)
                 written += group.num_rows
                 for name in SCHEMA.names:
-                    digests.update(name, group.column(name))
+                    _add_to_digest(digests, name, group.column(name))
             if not written:
                 writer.write_table(SCHEMA.empty_table())
-            header = msgspec.json.encode(_Header(FORMAT, probe_digest(), written, tuple(tables)))
+            views = tuple(view.label for view in VIEWS)
+            probe = probe_digest(PRINTS[FORMAT])
+            header = msgspec.json.encode(_Header(FORMAT, probe, written, tuple(tables), FOLDING, views))
             digest = hashlib.sha256(header).hexdigest().encode()
-            columns = msgspec.json.encode(digests.hexdigests())
+            columns = msgspec.json.encode({name: _hexdigest(digests, name) for name in SCHEMA.names})
             writer.add_key_value_metadata({KEY: header, KEY + b".sha256": digest, KEY + b".columns": columns})
 
 
-class _ColumnDigests:
-    """The SHA-256 of each column, however it is divided: of a list, of all lengths and of all values."""
+_Digests = Mapping[str, tuple[Any, Any]]  # by column, the SHA-256 of all lengths, and that of all values
 
-    def __init__(self) -> None:
-        self._streams = {name: (hashlib.sha256(), hashlib.sha256()) for name in SCHEMA.names}
 
-    def update(self, name: str, column: pa.ChunkedArray) -> None:
-        """Add the rows of a column, or of a part of it."""
-        lengths, values = self._streams[name]
-        if COLUMNS[name] == NUMBERS:
-            lengths.update(pc.list_value_length(column).to_numpy().astype("<i8").data)
-            values.update(pc.list_flatten(column).to_numpy().data)
-        elif name == "row":
-            lengths.update(pc.binary_length(column).to_numpy().astype("<i8").data)
-            values.update("".join(column.to_pylist()).encode())
-        else:
-            values.update(column.to_numpy().data)
+def _new_digests() -> _Digests:
+    return {name: (hashlib.sha256(), hashlib.sha256()) for name in SCHEMA.names}
 
-    def hexdigests(self) -> dict[str, str]:
-        """The digests of what was added so far, by column."""
-        return {
-            name: hashlib.sha256(lengths.digest() + values.digest()).hexdigest()
-            for name, (lengths, values) in self._streams.items()
-        }
+
+def _add_to_digest(digests: _Digests, name: str, column: pa.ChunkedArray) -> None:
+    """Add the rows of a column, or of a part of it."""
+    lengths, values = digests[name]
+    if COLUMNS_2[name] == NUMBERS:
+        lengths.update(pc.list_value_length(column).to_numpy().astype("<i8").data)
+        values.update(pc.list_flatten(column).to_numpy().data)
+    elif name == "row":
+        lengths.update(pc.binary_length(column).to_numpy().astype("<i8").data)
+        values.update("".join(column.to_pylist()).encode())
+    else:
+        values.update(column.to_numpy().data)
+
+
+def _hexdigest(digests: _Digests, name: str) -> str:
+    lengths, values = digests[name]
+    return hashlib.sha256(lengths.digest() + values.digest()).hexdigest()
 
 
 def read_index_tables(path: Path) -> tuple[IndexTable, ...]:
@@ -180,7 +190,7 @@ def read_index(path: Path) -> TextIndex:
     other fingerprints than the one that wrote it.
     """
     with _open_index(path) as (parquet, header):
-        index = TextIndex(header.tables, *_read_columns(parquet, header.entries))
+        index = TextIndex(header.tables, dict(_read_columns(parquet, header)), header.views)
     pa.default_memory_pool().release_unused()  # what the pages of the file were decoded to
     fault = _find_fault(index)
     if fault:
@@ -226,59 +236,66 @@ def _read_header(path: Path, parquet: pq.ParquetFile) -> _Header:
     if hashlib.sha256(text).hexdigest().encode() != metadata.get(KEY + b".sha256"):
         raise _damaged(path, "the list of tables has another digest than was written")
     found = msgspec.json.decode(text)["format"]
-    if found != FORMAT:
+    if found not in SCHEMAS:
         raise SourceError(
             "the index has a format that this version cannot read",
             where=str(path),
             found=f"format {found}",
-            expected=f"format {FORMAT}",
+            expected=f"format {' or '.join(map(str, SCHEMAS))}",
             todo="update this package, or build the index again" if found > FORMAT else REBUILD,
         )
     header = msgspec.json.decode(text, type=_Header)
-    if header.probe != probe_digest():
+    if header.probe != (probe := probe_digest(PRINTS[found])):
         raise SourceError(
             "the index was made with other versions of libraries, which compute other fingerprints",
             where=str(path),
             found=f"probe {header.probe[:16]}",
-            expected=f"probe {probe_digest()[:16]}",
+            expected=f"probe {probe[:16]}",
             todo=REBUILD,
         )
     return header
 
 
-def _read_columns(parquet: pq.ParquetFile, entries: int) -> Iterator[Any]:
-    """The columns in their order: arrays for numbers, Ragged for lists, a pyarrow array for the names of rows.
+def _read_columns(parquet: pq.ParquetFile, header: _Header) -> Iterator[tuple[str, Any]]:
+    """The columns with their names; see TextIndex.
 
-    Raises ValueError where types or number of rows are not those of an index.
+    Raises ValueError where types, values or the number of rows are not those of an index.
     """
-    found = parquet.schema_arrow.remove_metadata()
-    if not found.equals(SCHEMA):
+    found, entries, schema = parquet.schema_arrow.remove_metadata(), header.entries, SCHEMAS[header.format]
+    if not found.equals(schema):
         raise ValueError(f"the columns are {', '.join(f'{column.name} {column.type}' for column in found)}"[:300])
     if parquet.metadata.num_rows != entries:
         raise ValueError(f"{parquet.metadata.num_rows:,} texts, {entries:,} expected")
-    digests = _ColumnDigests()
+    digests = _new_digests()
     # An index of 0.2.0 has no digests of its columns.
     written = msgspec.json.decode((parquet.metadata.metadata or {}).get(KEY + b".columns", b"{}"), type=dict[str, str])
-    for name in SCHEMA.names:  # each by itself, so that no column is in memory twice for long
+    for name, kind in COLUMNS_2.items():  # each by itself, so that no column is in memory twice for long
+        if name not in schema.names:
+            nothing = Ragged(np.empty(0, np.uint32), np.zeros(entries + 1, np.int64))
+            yield name, nothing if kind == NUMBERS else np.zeros(entries, kind.to_pandas_dtype())
+            continue
         column = parquet.read([name], use_threads=False).column(0)
-        digests.update(name, column)
-        if len(column) != entries or (written and written.get(name) != digests.hexdigests()[name]):
+        _add_to_digest(digests, name, column)
+        if len(column) != entries or (written and written.get(name) != _hexdigest(digests, name)):
             raise ValueError(f"the column {name} has {len(column):,} values, or others than were written")
-        if COLUMNS[name] == NUMBERS:
+        if kind == NUMBERS:
             lengths = pc.list_value_length(column).to_numpy()
-            yield Ragged(pc.list_flatten(column).to_numpy(), offsets_from_lengths(lengths))
+            yield name, Ragged(pc.list_flatten(column).to_numpy(), offsets_from_lengths(lengths))
         else:
-            yield column.combine_chunks() if name == "row" else column.to_numpy()
+            yield name, column.combine_chunks() if name == "row" else column.to_numpy()
 
 
 def _find_fault(index: TextIndex) -> str:
     """What is wrong with the columns of an index; empty where nothing is."""
-    rows = np.bincount(index.table, minlength=len(index.tables)).tolist()
+    table, positives, seeds = (index.columns[name] for name in ("table", "positives", "seeds"))
+    rows = np.bincount(table, minlength=len(index.tables)).tolist()
     if rows != [table.rows for table in index.tables]:
         return "tables with other numbers of rows than the list of tables says"
-    if (index.bands.lengths % BANDS).any():
+    if (index.columns["bands"].lengths % BANDS).any():
         return f"bands that are not {BANDS} numbers each"
-    if len(index.positives.values) and index.positives.values.max() >= len(index.table):
+    if (seeds.lengths > MAX_SEEDS).any() or (seeds.lengths > index.columns["n_words"]).any():
+        return "more seeds than a text can have"
+    if len(positives.values) and positives.values.max() >= len(table):
         return "a query with a document that the index does not have"
     return ""
 
@@ -335,35 +352,41 @@ class Links:
     entries: Ragged
 
 
+GROUPS = 1 << 16
+MAX_OWNERS = 64  # a seed of more texts is one of a notice or a template, and is not looked for
+
+
 @dataclass(frozen=True)
 class Lookup:
     """An index arranged for lookups.
 
-    index: without its bands and positives, which take half of the memory and are arranged here. group_of_entry: the group of
-    each entry, -1 for an empty text. entries: the entries of each group. exact, folded, words, anchor, counts: as in the index,
-    for each group. rough: the groups by the number of their whole text. anchors: the texts of ANCHOR_WORDS words or more by the
-    number of their first words, as a number of run_lengths; these are the different numbers of words of texts that begin so.
-    bands: for each band, the sets by number. group_of_set: sets are the bands of a group, one or two for each.
+    index: without its lists, which take half of the memory and are arranged here. group_of_entry: the group of
+    each entry, -1 for an empty text. entries: the entries of each group. texts: columns of the index, for each group: exact,
+    folded, words, letters, anchor, n_words. rough, letters: the groups by the numbers of all words and of all letters. anchors:
+    the texts of ANCHOR_WORDS words or more by the number of their first words, as a number of run_lengths; these are the
+    different numbers of words of texts that begin so. bands: for each band, the sets by number. group_of_set: sets are the bands
+    of a group, one or two for each. seeds: by number, counted over all groups; first_seeds: the first of each group, and their
+    number; seed_weights: the sum of the weights of each group, see pipelines.decontamination.passages.
     """
 
     index: TextIndex
     group_of_entry: Array
     entries: Ragged
-    exact: Array
-    folded: Array
-    words: Array
-    anchor: Array
-    counts: Array
+    texts: Mapping[str, Array]
     rough: Numbers
+    letters: Numbers
     anchors: Numbers
     run_lengths: Ragged
     bands: tuple[Numbers, ...]
     group_of_set: Array
+    seeds: Numbers
+    first_seeds: Array
+    seed_weights: Array
     links: Links
 
 
 def load_lookup(path: Path) -> Lookup:
-    """The index in a file, arranged for lookups: about 400 bytes of memory for each of its texts.
+    """The index in a file, arranged for lookups: about 500 bytes of memory for each of its texts.
 
     Raises SourceError as read_index does.
     """
@@ -372,33 +395,61 @@ def load_lookup(path: Path) -> Lookup:
 
 def arrange_index(index: TextIndex) -> Lookup:
     """Arrange an index for lookups."""
-    exact, firsts, group_of_entry = np.unique(index.exact, return_index=True, return_inverse=True)
+    columns = index.columns
+    exact, firsts, group_of_entry = np.unique(columns["exact"], return_index=True, return_inverse=True)
     if len(exact) and exact[0] == 0:
         exact, firsts, group_of_entry = exact[1:], firsts[1:], group_of_entry - 1
     used = np.flatnonzero(group_of_entry >= 0)
     groups = group_of_entry[used]
     lengths = np.bincount(groups, minlength=len(exact))
     entries = Ragged(used[np.argsort(groups, kind="stable")], offsets_from_lengths(lengths))
-    anchor, counts = index.anchor[firsts], index.counts[firsts]
-    anchors, run_lengths = _arrange_anchors(anchor, counts)
-    bands, group_of_set = _arrange_bands(index.bands, firsts)
-    nothing = Ragged(np.empty(0, np.uint32), np.zeros(1, np.int64))
+    texts = {name: columns[name][firsts] for name in ("exact", "folded", "words", "letters", "anchor", "n_words")}
+    anchors, run_lengths = _arrange_anchors(texts["anchor"], texts["n_words"])
+    bands, group_of_set = _arrange_bands(columns["bands"], firsts)
+    has_letters = np.flatnonzero(columns["rough_letters"][firsts])
+    lists = ("bands", "positives", "seeds")
     return Lookup(
-        replace(index, bands=nothing, positives=nothing),
+        TextIndex(index.tables, {name: column for name, column in columns.items() if name not in lists}, index.views),
         group_of_entry,
         entries,
-        exact,
-        index.folded[firsts],
-        index.words[firsts],
-        anchor,
-        counts,
-        arrange_numbers(index.rough[firsts], np.arange(len(firsts))),
+        texts,
+        arrange_numbers(columns["rough"][firsts], np.arange(len(firsts))),
+        arrange_numbers(columns["rough_letters"][firsts][has_letters], has_letters),
         anchors,
         run_lengths,
         bands,
         group_of_set,
-        _arrange_links(index, group_of_entry, len(exact)),
+        *_arrange_seeds(take_rows(columns["seeds"], firsts), texts["n_words"]),
+        _arrange_links(columns, index.tables, group_of_entry, len(exact)),
     )
+
+
+def _arrange_seeds(seeds: Ragged, n_words: Array) -> tuple[Numbers, Array, Array]:
+    """The seeds by number, the first one of each group, and the sum of the weights of each group."""
+    numbers = arrange_numbers(seeds.values, np.arange(len(seeds.values)), bits_per_number=32)
+    owners, count = np.empty(len(seeds.values), np.uint8), len(seeds.lengths)
+    counts = np.unique(numbers.sorted, return_counts=True)[1]
+    owners[numbers.owners] = np.repeat(counts.clip(max=MAX_OWNERS + 1).astype(np.uint8), counts)
+    totals = np.zeros(count, np.float32)
+    for start in range(0, count, GROUPS):  # a part at a time: what is computed of a seed takes many bytes
+        stop = min(start + GROUPS, count)
+        first, last = seeds.offsets[start], seeds.offsets[stop]
+        groups = np.repeat(np.arange(start, stop), seeds.lengths[start:stop])
+        weights = weigh_seeds(np.arange(first, last) - seeds.offsets[groups], n_words[groups], owners[first:last])
+        totals[start:stop] = np.bincount(groups - start, weights, stop - start)
+    return numbers, seeds.offsets, totals
+
+
+def weigh_seeds(numbers: Array, n_words: Array, owners: Array) -> Array:
+    """The weights of seeds: half of the words from the one before to the one after, divided by how many texts have the seed.
+
+    numbers: of each seed in its text, from 0. n_words: of its text. owners: how many texts have it; with more than MAX_OWNERS, it
+    has the weight 0.
+    """
+    last = np.minimum(n_words.astype(np.int64) - SEED_WORDS, MAX_SEEDS - 1)
+    before, after = (seed_positions((numbers + step).clip(0, last), n_words) for step in (-1, 1))
+    weights: Array = np.where(owners <= MAX_OWNERS, (after - before) / 2 / owners.clip(min=1), 0.0)
+    return weights
 
 
 def arrange_numbers(numbers: Array, owners: Array, *, bits_per_number: int = 64) -> Numbers:
@@ -411,9 +462,12 @@ def arrange_numbers(numbers: Array, owners: Array, *, bits_per_number: int = 64)
         numbers.astype(np.uint64) << np.uint64(32) | owners.astype(np.uint64)
     )  # several times as fast as argsort
     ordered, owners = (keys >> np.uint64(32)).astype(np.uint32), keys.astype(np.uint32)
-    is_used = np.zeros(1 << bits, np.bool_)
-    is_used[ordered >> np.uint32(32 - bits)] = True
-    return Numbers(ordered, owners, np.packbits(is_used, bitorder="little"), 32 - bits)
+    bitmap, used = np.zeros(1 << bits - 3, np.uint8), ordered >> np.uint32(32 - bits)
+    if len(used):  # a bit of a byte for each number; of the numbers in one byte, all bits at once
+        places, values = used >> np.uint32(3), np.uint8(1) << (used & np.uint32(7)).astype(np.uint8)
+        firsts = np.flatnonzero(np.append(True, places[1:] != places[:-1]))
+        bitmap[places[firsts]] = np.bitwise_or.reduceat(values, firsts)
+    return Numbers(ordered, owners, bitmap, 32 - bits)
 
 
 def _arrange_anchors(anchor: Array, counts: Array) -> tuple[Numbers, Ragged]:
@@ -432,12 +486,15 @@ def _arrange_bands(bands: Ragged, firsts: Array) -> tuple[tuple[Numbers, ...], A
     return tuple(arranged), np.repeat(np.arange(len(firsts)), of_groups.lengths // BANDS)
 
 
-def _arrange_links(index: TextIndex, group_of_entry: Array, groups: int) -> Links:
-    of_first = [number for number, table in enumerate(index.tables) if table.pair is not None and table.pair > number]
-    left = np.flatnonzero(np.isin(index.table, of_first))
-    queries = np.repeat(np.arange(len(index.exact)), index.positives.lengths)
+def _arrange_links(
+    columns: Mapping[str, Any], tables: Sequence[IndexTable], group_of_entry: Array, groups: int
+) -> Links:
+    positives = columns["positives"]
+    of_first = [number for number, table in enumerate(tables) if table.pair is not None and table.pair > number]
+    left = np.flatnonzero(np.isin(columns["table"], of_first))
+    queries = np.repeat(np.arange(len(group_of_entry)), positives.lengths)
     ones = np.concatenate([left, queries])
-    others = np.concatenate([left + 1, index.positives.values.astype(np.int64)])
+    others = np.concatenate([left + 1, positives.values.astype(np.int64)])
     kinds = np.repeat([PAIR, POSITIVE], [len(left), len(queries)])
     links = np.stack([ones, others, kinds], axis=1)
     links = links[(group_of_entry[ones] >= 0) & (group_of_entry[others] >= 0)]

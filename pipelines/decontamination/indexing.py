@@ -10,7 +10,7 @@ system keeps no more of the file than there is room for.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -34,7 +34,16 @@ from pipelines.checking.batches import label_texts
 from pipelines.checking.datasets import ForeignDataset, ForeignOptions, find_files, read_datasets, reading_rows
 from pipelines.checking.targets import Target, dataset_name, define_release, locate_target, resolve_targets
 from pipelines.decontamination.fingerprints import fingerprint_texts
-from pipelines.decontamination.index_file import MAX_ENTRIES, SCHEMA, IndexTable, TextIndex, in_groups, write_index
+from pipelines.decontamination.index_file import (
+    FORMAT,
+    MAX_ENTRIES,
+    PRINTS,
+    SCHEMA,
+    IndexTable,
+    TextIndex,
+    in_groups,
+    write_index,
+)
 from pipelines.process.safe_text import first_line
 from pipelines.process.stages import stage
 from pipelines.release import folder
@@ -277,24 +286,22 @@ def _index_batch(source: _Source, batch: Batch) -> pa.Table:
     numbers = (
         rows[label_column] if label_column in rows.columns else pl.repeat(None, len(rows), dtype=pl.Int64, eager=True)
     )
-    bands = pa.ListArray.from_arrays(prints.bands.offsets.astype(np.int32), pa.array(prints.bands.values))
+    columns_of_texts = {name: getattr(prints, name) for name in PRINTS[FORMAT]}
+    for name in ("bands", "seeds"):
+        rows_of_numbers = columns_of_texts[name]
+        offsets = pa.array(rows_of_numbers.offsets.astype(np.int32))
+        columns_of_texts[name] = pl.Series(pa.ListArray.from_arrays(offsets, pa.array(rows_of_numbers.values)))
     frame = pl.DataFrame(
         {
             "table": np.tile(np.arange(source.first_table, source.first_table + columns, dtype=np.uint16), len(rows)),
             "row": interleave([row_names] * columns),
-            "exact": prints.exact,
-            "folded": prints.folded,
-            "words": prints.words,
-            "rough": prints.rough,
-            "anchor": prints.anchor,
-            "n_words": prints.counts,
             "label": np.repeat(hash_labels(label_texts(numbers)), columns),
             "label_name": np.repeat(hash_labels(_label_names(source, rows, numbers)), columns),
-            "bands": pl.Series(bands),
             "positives": interleave([positives] * columns),
+            **columns_of_texts,
         }
     )
-    return frame.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(SCHEMA)
+    return frame.select(SCHEMA.names).to_arrow(compat_level=pl.CompatLevel.oldest()).cast(SCHEMA)
 
 
 def hash_labels(labels: pl.Series) -> Array:
@@ -365,7 +372,7 @@ class StoredTexts:
             for number, positions in zip(numbers.tolist(), np.split(ordered, firsts[1:]), strict=False)
         ]
         texts = pl.Series(pa.chunked_array(parts, pa.large_string()), dtype=pl.String).gather(np.argsort(order))
-        is_same = hash_texts(texts.fill_null("")) == self.index.exact[entries]
+        is_same = hash_texts(texts.fill_null("")) == self.index.columns["exact"][entries]
         return texts.zip_with(pl.Series(is_same), pl.repeat(None, len(texts), dtype=pl.String, eager=True))
 
 
@@ -417,17 +424,31 @@ def _frame_of(dataset: IndexedDataset, table: IndexTable) -> pl.LazyFrame | None
     return None
 
 
-def find_datasets(names: Sequence[str], releases: Path, options: ForeignOptions) -> list[IndexedDataset]:
+def find_datasets(
+    names: Sequence[str], releases: Path, options: ForeignOptions, missing: list[str] | None = None
+) -> list[IndexedDataset]:
     """The datasets that names mean, each once. releases: where those of the catalogue are. options: for datasets of others.
 
-    Raises UsageError for an unknown name, ReleaseError for a release that has not been built, SourceError for a dataset that
+    missing: gets the datasets that have not been built, which are an error without it.
+
+    Raises UsageError for an unknown name, ReleaseError for releases that have not been built, SourceError for a dataset that
     cannot be read.
     """
+    targets = [target for name in names for target in resolve_targets(name, releases)]
+    absent = dict.fromkeys(one.name for one in targets if one.folder is not None and not one.folder.is_dir())
+    if missing is not None:
+        missing += absent
+        targets = [target for target in targets if target.name not in absent]
+    elif len(absent) > 1:
+        todo = "build them, name a folder with releases, or index what is there with --all-built"
+        what = f"{len(absent)} datasets have not been built"
+        raise ReleaseError(what, where=str(releases), found=f"no {', '.join(absent)}", todo=todo)
     found: dict[tuple[str, str, str], list[IndexedDataset]] = {}
-    for name in names:
-        for target in resolve_targets(name, releases):
-            datasets = _read_target(target, options)
-            found.setdefault(datasets[0].identity, datasets)
+    for target in targets:
+        datasets = _read_target(target, options)
+        found.setdefault(datasets[0].identity, datasets)
+    if missing and not found:
+        raise ReleaseError("no dataset of these has been built", where=str(releases), todo="build one first")
     return [dataset for datasets in found.values() for dataset in datasets]
 
 
@@ -452,7 +473,7 @@ def _read_target(target: Target, options: ForeignOptions) -> list[IndexedDataset
         return [from_release(path)]
     files = find_files(path, options.subsets)
     with reading_rows(files):
-        datasets = read_datasets(files, options)
+        datasets = read_datasets(files, replace(options, keep_ids=True))
     name, revision = dataset_name(target, path), fetched.folder.name if fetched else ""
     return [from_foreign(dataset, name, revision) for dataset in datasets]
 

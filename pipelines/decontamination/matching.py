@@ -18,7 +18,7 @@ A text of fewer than SHORT_WORDS words (`yes`, `thank you`) is in every corpus. 
 unit that it is part of (pipelines.decontamination.matching).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,116 +37,35 @@ from pipelines.audit.near_duplicates import (
     count_shared,
     exact_shingles,
 )
-from pipelines.audit.shingles import Words, expand_ranges, stack_rows, take_rows, take_slices
+from pipelines.audit.shingles import Words, expand_ranges, stack_rows, take_rows
 from pipelines.checking.batches import TextBatch
+from pipelines.decontamination.candidates import (
+    RunCandidates,
+    find_near_texts,
+    find_parts,
+    find_runs,
+    find_whole_texts,
+)
 from pipelines.decontamination.fingerprints import (
     SHORT_WORDS,
     Runs,
     chunk_offsets,
-    compute_bands,
+    hash_letters,
     read_runs,
-    rough_without_words,
     words_of,
 )
 from pipelines.decontamination.index_file import PAIR, POSITIVE, Lookup
 from pipelines.decontamination.indexing import StoredTexts, hash_labels
+from pipelines.decontamination.passages import (
+    MIN_ESTIMATED_SEEDS,
+    SHARE,
+    find_passages,
+    measure_passages,
+    run_texts,
+)
+from pipelines.decontamination.views import render_views
 
 Array = npt.NDArray[Any]
-
-EXPANDED_SETS = 1 << 21  # texts of the index with a common band, counted at a time
-# The texts of a template are all near-duplicates of each other; a text of the corpus is reported with so many of them at most.
-MAX_NEAR_TEXTS = 100
-
-
-@dataclass(frozen=True)
-class RunCandidates:
-    """Runs of words that may be a text of the index: the words from `starts` to before `stops`, and the group."""
-
-    starts: Array
-    stops: Array
-    groups: Array
-
-
-def find_whole_texts(lookup: Lookup, texts: pl.Series, runs: Runs) -> tuple[Array, Array]:
-    """Texts, and groups whose folded text may be the same."""
-    starts, stops = runs.words.first_words[:-1], runs.words.first_words[1:]
-    numbers = runs.numbers(starts, stops)
-    without_words = np.flatnonzero(starts == stops)
-    if len(without_words):
-        numbers[without_words] = rough_without_words(hash_texts(fold_texts(texts.gather(without_words))))
-    return lookup.rough.find(numbers)
-
-
-def find_runs(lookup: Lookup, runs: Runs, row_starts: Array) -> RunCandidates:
-    """The runs of words within one row of the corpus that may be a text of the index.
-
-    row_starts: the first text of each row, and the number of texts. A run may go from a text of a row into the next one.
-    """
-    anchors = runs.anchors()
-    positions = np.flatnonzero(lookup.anchors.may_have(anchors))
-    found, numbers = lookup.anchors.find(anchors[positions])
-    positions = positions[found]
-    first_words = runs.words.first_words[row_starts]
-    ends = first_words[np.searchsorted(first_words, positions, "right").clip(max=len(first_words) - 1)]
-    lengths = take_rows(lookup.run_lengths, numbers)
-    positions, ends = np.repeat(positions, lengths.lengths), np.repeat(ends, lengths.lengths)
-    fits = positions + lengths.values <= ends
-    positions, runs_of = positions[fits], lengths.values[fits]
-    found, groups = lookup.rough.find(runs.numbers(positions, positions + runs_of))
-    positions, runs_of = positions[found], runs_of[found]
-    is_same = (lookup.counts[groups] == runs_of) & (lookup.anchor[groups] == anchors[positions])
-    positions, runs_of = positions[is_same], runs_of[is_same]
-    return RunCandidates(positions, positions + runs_of, groups[is_same])
-
-
-def find_near_texts(lookup: Lookup, runs: Runs) -> tuple[Array, Array, Array]:
-    """Texts, groups that agree with them in MIN_COMMON_BANDS bands or more, and in how many; the MAX_NEAR_TEXTS best of each."""
-    rows, bands = compute_bands(runs.words)
-    parts = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))]
-    if len(lookup.group_of_set):
-        parts += list(_find_common_bands(lookup, bands))
-    found, sets, common = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    texts, groups = rows[found], lookup.group_of_set[sets]
-    order = np.lexsort((-common, groups, texts))
-    texts, groups, common = texts[order], groups[order], common[order]
-    is_first = np.append(True, (texts[1:] != texts[:-1]) | (groups[1:] != groups[:-1]))[: len(texts)]
-    return texts[is_first], groups[is_first], common[is_first]
-
-
-def _find_common_bands(lookup: Lookup, bands: Array) -> Iterator[tuple[Array, Array, Array]]:
-    """Rows of bands, sets of the index that agree in enough of them, and in how many."""
-    may_have = np.stack([lookup.bands[band].may_have(bands[:, band]) for band in range(BANDS)])
-    rows = np.flatnonzero(may_have.sum(axis=0) >= MIN_COMMON_BANDS)
-    starts, stops = np.zeros((BANDS, len(rows)), np.int64), np.zeros((BANDS, len(rows)), np.int64)
-    for band in range(BANDS):
-        searched = np.flatnonzero(may_have[band, rows])
-        starts[band, searched], stops[band, searched] = lookup.bands[band].ranges(bands[rows[searched], band])
-    is_enough = (stops > starts).sum(axis=0) >= MIN_COMMON_BANDS
-    rows, starts, stops = rows[is_enough], starts[:, is_enough], stops[:, is_enough]
-    ends = np.cumsum((stops - starts).sum(axis=0))
-    first = 0
-    while first < len(rows):
-        last = int(np.searchsorted(ends, (ends[first - 1] if first else 0) + EXPANDED_SETS, "right"))
-        last = max(last, first + 1)
-        owners, sets = [], []
-        for band in range(BANDS):
-            begin, end = starts[band, first:last], stops[band, first:last]
-            owners.append(np.repeat(rows[first:last], end - begin))
-            sets.append(take_slices(lookup.bands[band].owners, begin, end).values)
-        keys = np.concatenate(owners) << 32 | np.concatenate(sets).astype(np.int64)
-        keys, common = np.unique(keys, return_counts=True)
-        keys, common = keys[common >= MIN_COMMON_BANDS], common[common >= MIN_COMMON_BANDS]
-        yield _keep_most_similar(keys >> 32, keys & 0xFFFFFFFF, common)
-        first = last
-
-
-def _keep_most_similar(rows: Array, sets: Array, common: Array) -> tuple[Array, Array, Array]:
-    """The MAX_NEAR_TEXTS sets of each row that agree with it in the most bands; of equal ones those that come first."""
-    order = np.lexsort((sets, -common, rows))
-    rows, sets, common = rows[order], sets[order], common[order]
-    is_kept = np.arange(len(rows)) - np.searchsorted(rows, rows) < MAX_NEAR_TEXTS
-    return rows[is_kept], sets[is_kept], common[is_kept]
-
 
 SIZE_MARGIN = (
     0.8  # similar texts have similar numbers of different shingles, and so of words, unless they repeat themselves
@@ -158,22 +77,27 @@ def compare_whole_texts(lookup: Lookup, texts: pl.Series, rows: Array, groups: A
     """Whether the text at each of `rows` is exactly that of the group, and whether it is the same after folding."""
     different, inverse = np.unique(rows, return_inverse=True)
     chosen = texts.gather(different)
-    is_exact = hash_texts(chosen)[inverse] == lookup.exact[groups]
-    is_folded = hash_texts(fold_texts(chosen))[inverse] == lookup.folded[groups]
+    is_exact = hash_texts(chosen)[inverse] == lookup.texts["exact"][groups]
+    is_folded = hash_texts(fold_texts(chosen))[inverse] == lookup.texts["folded"][groups]
     return is_exact, is_folded
+
+
+def find_letters(lookup: Lookup, texts: pl.Series, runs: Runs) -> tuple[Array, Array]:
+    """Texts, and groups that have the same letters and digits, however they are divided into words."""
+    found, groups = lookup.letters.find(runs.letters())
+    different, inverse = np.unique(found, return_inverse=True)
+    is_same = hash_letters(words_of(fold_texts(texts.gather(different))))[inverse] == lookup.texts["letters"][groups]
+    return found[is_same], groups[is_same]
 
 
 def compare_runs(lookup: Lookup, words: Words, candidates: RunCandidates) -> Array:
     """Whether the words of each run, folded, are those of the text of its group."""
     if not len(candidates.starts):
         return np.empty(0, np.bool_)
-    text_bytes, symbols = words.text_bytes.tobytes(), words.symbols.tobytes()
     runs, inverse = np.unique(np.stack([candidates.starts, candidates.stops], axis=1), axis=0, return_inverse=True)
-    firsts, lasts = words.starts[runs[:, 0]].tolist(), words.starts[runs[:, 1] - 1].tolist()
-    ends = [symbols.find(b"\0", last) for last in lasts]
-    slices = [text_bytes[first:end].decode("utf-8", "replace") for first, end in zip(firsts, ends, strict=True)]
+    slices = run_texts(words, runs[:, 0], runs[:, 1])
     hashed = hash_texts(words_of(fold_texts(pl.Series(slices, dtype=pl.String))))
-    is_same: Array = hashed[inverse.ravel()] == lookup.words[candidates.groups]
+    is_same: Array = hashed[inverse.ravel()] == lookup.texts["words"][candidates.groups]
     return is_same
 
 
@@ -277,7 +201,7 @@ def find_units(lookup: Lookup, rows: Array, groups: Array, texts: Array) -> pl.D
     unit of two equal texts needs two texts of the corpus. Returns the columns row, entry and unit (PAIR or POSITIVE), sorted,
     without repeats of row and entry.
     """
-    links, width = lookup.links, max(len(lookup.exact), 1)
+    links, width = lookup.links, max(len(lookup.texts["exact"]), 1)
     hits, copies = np.unique(np.unique(np.stack([rows * width + groups, texts]), axis=1)[0], return_counts=True)
     hit_rows, hit_groups = hits // width, hits % width
     pairs = expand_ranges(links.partners.offsets[hit_groups], links.partners.offsets[hit_groups + 1])
@@ -306,14 +230,16 @@ def has_label(lookup: Lookup, labels: pl.DataFrame, rows: Array, entries: Array)
         return np.zeros(len(rows), np.bool_)
     places = np.searchsorted(known, rows).clip(max=len(known) - 1)
     found = np.where(known[places] == rows, hashes[places], 0)
-    is_same = (found == lookup.index.labels[entries]) | (found == lookup.index.label_names[entries])
+    is_same = (found == lookup.index.columns["label"][entries]) | (found == lookup.index.columns["label_name"][entries])
     result: Array = (found != 0) & is_same
     return result
 
 
 THRESHOLD = 0.9
-KINDS = ("exact", "folded", "near", "contained")
-EXACT, FOLDED, NEAR, CONTAINED = range(4)
+KINDS = ("exact", "folded", "near", "contained", "passage")
+EXACT, FOLDED, NEAR, CONTAINED, PASSAGE = range(5)
+WHOLE_KINDS = KINDS[:PASSAGE]
+AS_IS, LETTERS, PART, CUT = "as is", "letters", "part", "cut"  # views beside those of pipelines.decontamination.views
 MATCH_SCHEMA = {
     "corpus_file": pl.String,
     "corpus_row": pl.Int64,
@@ -328,26 +254,33 @@ MATCH_SCHEMA = {
     "similarity": pl.Float64,
     "is_estimated": pl.Boolean,
     "unit": pl.String,
+    "view": pl.String,
 }
 ORDER = list(MATCH_SCHEMA)[:11]
 TABLE_SCHEMA = {name: MATCH_SCHEMA[name] for name in ("dataset", "version", "config", "split", "column")}
 JOINED = "+"  # between the names of two fields in which a run of words is
 
 
+COVERAGE_SCHEMA = {"column": pl.String, "reason": pl.String, "bytes": pl.Int64}
+
+
 @dataclass(frozen=True)
 class BatchMatches:
     """What a scan finds in a batch.
 
-    matches: with the columns of MATCH_SCHEMA, sorted by the first eleven. is_estimated: whether the similarity is one of MinHash,
+    matches: with the columns of MATCH_SCHEMA, sorted by the first eleven. is_estimated: whether the similarity is estimated,
     because the text of the index is not available. unit: `text`, `pair`, `query with positive`, `labelled text` or `labelled
-    pair`: what of the index is in the same row of the corpus. short: for texts of fewer than SHORT_WORDS words, the columns
-    group (of the Lookup) and rows: how many rows of the corpus have it; see `short_texts`. rows, texts: how many were read.
+    pair`: what of the index is in the same row of the corpus. view: how the text of the corpus was read: AS_IS, or names joined
+    by `+`. short: for texts of fewer than SHORT_WORDS words, the columns group (of the Lookup) and rows: how many rows of the
+    corpus have it; see `short_texts`. rows, texts: how many were read.
+    coverage: the bytes by column and reason (COVERAGE_SCHEMA), both empty for what was read.
     """
 
     matches: pl.DataFrame
     short: pl.DataFrame
     rows: int
     texts: int
+    coverage: pl.DataFrame
 
 
 # The hits of a batch: a text of the corpus that holds a text of the index, which is known by its group. kind: a position in
@@ -359,31 +292,58 @@ HIT_SCHEMA = {
     "kind": pl.Int64,
     "similarity": pl.Float64,
     "is_estimated": pl.Boolean,
+    "view": pl.String,
 }
 
 
 def find_matches(
-    lookup: Lookup, batch: TextBatch, source: StoredTexts | None = None, threshold: float = THRESHOLD
+    lookup: Lookup,
+    batch: TextBatch,
+    source: StoredTexts | None = None,
+    threshold: float = THRESHOLD,
+    *,
+    whole_texts: bool = False,
 ) -> BatchMatches:
     """The rows of the index that a batch of a corpus holds. source: the available texts of the index.
 
-    threshold: the similarity from which texts are near.
+    threshold: the similarity from which texts are near. whole_texts: without views and passages, as for an index of format 1.
     """
-    rows = batch.texts["row"].to_numpy()
-    row_starts = np.flatnonzero(np.append(True, rows[1:] != rows[:-1])) if len(rows) else np.empty(0, np.int64)
-    nothing = np.empty(0, np.int64)
-    parts = [_hits(nothing, nothing, EXACT)]
-    for start, stop in chunk_offsets(batch.texts["text"], row_starts):
-        texts = batch.texts["text"][start:stop]
-        parts += _find_hits(lookup, texts, rows[start:stop], source, threshold, start=start)
+    views = () if whole_texts else lookup.index.views
+    rendered = render_views(batch.texts["text"], views)
+    read = len(batch.texts)
+    origins = np.concatenate([np.arange(read), rendered["position"].to_numpy()])
+    names = pl.concat([pl.repeat(AS_IS, read, dtype=pl.String, eager=True), rendered["view"]])
+    texts, rows = pl.concat([batch.texts["text"], rendered["text"]]), batch.texts["row"].to_numpy()[origins]
+    parts = [_hits(np.empty(0, np.int64), np.empty(0, np.int64), EXACT)]
+    for first, last in ((0, read), (read, len(texts))):
+        own = rows[first:last]
+        row_starts = np.flatnonzero(np.append(True, own[1:] != own[:-1])) if len(own) else np.empty(0, np.int64)
+        for start, stop in chunk_offsets(texts[first:last], row_starts):
+            chunk = slice(first + start, first + stop)
+            parts += _find_hits(
+                lookup, texts[chunk], rows[chunk], source, threshold, start=first + start, more=bool(views)
+            )
     columns = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     hits = pl.DataFrame(dict(zip(HIT_SCHEMA, columns, strict=True)), HIT_SCHEMA)
-    hits = hits.sort("text", "group", "is_estimated", "kind", "last_text")
+    own_names = names.gather(hits["text"])
+    hits = hits.with_columns(
+        pl.Series("text", origins[hits["text"].to_numpy()]),
+        pl.Series("last_text", origins[hits["last_text"].to_numpy()]),
+        view=pl.when(pl.col("view") == AS_IS).then(own_names)
+        .when(own_names == AS_IS).then("view").otherwise(own_names + "+" + pl.col("view")),
+        is_rendered=own_names != AS_IS,
+        row=pl.Series(rows[hits["text"].to_numpy()], dtype=pl.Int64),
+    )  # fmt: skip
+    hits = hits.sort("text", "group", "is_estimated", "kind", "is_rendered", "last_text", "view")
     hits = hits.unique(["text", "group"], keep="first", maintain_order=True)
-    hits = hits.with_columns(row=pl.Series(rows[hits["text"].to_numpy()], dtype=pl.Int64))
-    is_short = pl.Series(lookup.counts[hits["group"].to_numpy()] < SHORT_WORDS)
+    is_other = (pl.col("kind") != PASSAGE) | (pl.col("kind").min().over("row", "group") == PASSAGE)
+    hits = hits.filter(is_other)  # a passage says nothing new where its row has the text itself
+    is_short = pl.Series(lookup.texts["n_words"][hits["group"].to_numpy()] < SHORT_WORDS)
     matches = _list_matches(lookup, batch, hits.filter(~is_short), hits.filter(is_short))
-    return BatchMatches(matches, _count_short(hits.filter(is_short)), len(row_starts), len(rows))
+    coverage = [("", "", batch.texts["text"].str.len_bytes().sum())]
+    coverage += [(*path, size) for path, size in batch.unread.items()]
+    counted = pl.DataFrame(coverage, COVERAGE_SCHEMA, orient="row")
+    return BatchMatches(matches, _count_short(hits.filter(is_short)), batch.count, read, counted)
 
 
 def short_texts(lookup: Lookup, counts: Iterable[pl.DataFrame]) -> pl.DataFrame:
@@ -403,15 +363,25 @@ def short_texts(lookup: Lookup, counts: Iterable[pl.DataFrame]) -> pl.DataFrame:
 def describe_entries(lookup: Lookup, entries: Array) -> pl.DataFrame:
     """The columns dataset, version, config, split, row and column of entries of the index."""
     tables = pl.DataFrame([table.key for table in lookup.index.tables], TABLE_SCHEMA, orient="row")
-    names = pl.Series("row", lookup.index.rows.take(pa.array(entries)), dtype=pl.String)
-    described = tables[lookup.index.table[entries].astype(np.uint32)].with_columns(names)
+    names = pl.Series("row", lookup.index.columns["row"].take(pa.array(entries)), dtype=pl.String)
+    described: pl.DataFrame = tables[lookup.index.columns["table"][entries].astype(np.uint32)].with_columns(names)
     return described.select("dataset", "version", "config", "split", "row", "column")
 
 
 def _find_hits(
-    lookup: Lookup, texts: pl.Series, rows: Array, source: StoredTexts | None, threshold: float, *, start: int
+    lookup: Lookup,
+    texts: pl.Series,
+    rows: Array,
+    source: StoredTexts | None,
+    threshold: float,
+    *,
+    start: int,
+    more: bool,
 ) -> list[tuple[Array, ...]]:
-    """The hits of a chunk of texts, which begins at `start` in its batch: of whole texts, near texts, and runs of words."""
+    """The hits of a chunk of texts, which begins at `start` in its batch: of whole texts, near texts, and runs of words.
+
+    more: also of parts, of letters and of passages.
+    """
     runs = read_runs(texts)
     whole, whole_groups = find_whole_texts(lookup, texts, runs)
     is_exact, is_folded = compare_whole_texts(lookup, texts, whole, whole_groups)
@@ -422,25 +392,55 @@ def _find_hits(
     near, near_groups, common = near[is_new], near_groups[is_new], common[is_new]
     similarity, is_estimated = compare_near_texts(lookup, texts, near, near_groups, source)
     similarity[is_estimated] = estimate_similarity(common[is_estimated])
-    sizes = np.stack([runs.words.counts[near], lookup.counts[near_groups]])
+    sizes = np.stack([runs.words.counts[near], lookup.texts["n_words"][near_groups]])
     enough = is_near(similarity, is_estimated, common, sizes, threshold)
     row_starts = np.append(np.flatnonzero(np.append(True, rows[1:] != rows[:-1])), len(rows))
-    candidates = find_runs(lookup, runs, row_starts)
-    is_same = compare_runs(lookup, runs.words, candidates)
-    first_words = runs.words.first_words
-    first = np.searchsorted(first_words, candidates.starts[is_same], "right") - 1
-    last = np.searchsorted(first_words, candidates.stops[is_same] - 1, "right") - 1
-    return [
+    nears = {"similarity": similarity[enough], "is_estimated": is_estimated[enough]}
+    hits = [
         _hits(start + whole, whole_groups, np.where(is_exact, EXACT, FOLDED)[is_whole]),
-        _hits(
-            start + near[enough],
-            near_groups[enough],
-            NEAR,
-            similarity=similarity[enough],
-            is_estimated=is_estimated[enough],
-        ),
-        _hits(start + first, candidates.groups[is_same], CONTAINED, last_texts=start + last),
+        _hits(start + near[enough], near_groups[enough], NEAR, **nears),
+        _run_hits(lookup, runs, find_runs(lookup, runs, row_starts), start=start, view=AS_IS),
     ]
+    if more:
+        letters, letter_groups = find_letters(lookup, texts, runs)
+        hits.append(_hits(start + letters, letter_groups, FOLDED, view=LETTERS))
+        hits.append(_run_hits(lookup, runs, find_parts(lookup, runs), start=start, view=PART))
+        hits.append(_passage_hits(lookup, runs, row_starts, source, start=start))
+    return hits
+
+
+def _run_hits(lookup: Lookup, runs: Runs, candidates: RunCandidates, *, start: int, view: str) -> tuple[Array, ...]:
+    is_same = compare_runs(lookup, runs.words, candidates)
+    first, last = _texts_of(runs, candidates.starts[is_same], candidates.stops[is_same])
+    return _hits(start + first, candidates.groups[is_same], CONTAINED, last_texts=start + last, view=view)
+
+
+def _passage_hits(
+    lookup: Lookup, runs: Runs, row_starts: Array, source: StoredTexts | None, *, start: int
+) -> tuple[Array, ...]:
+    passages = find_passages(lookup, runs, row_starts)
+    texts: list[str | None] = [None] * len(passages.groups)
+    if source is not None and texts:
+        texts = source.texts(lookup.entries.values[lookup.entries.offsets[passages.groups]]).to_list()
+    shares = measure_passages(runs.words, passages, texts)
+    is_estimated = np.array([text is None for text in texts], np.bool_)
+    enough = (shares >= SHARE) & (~is_estimated | (passages.seeds >= MIN_ESTIMATED_SEEDS))
+    first, last = _texts_of(runs, passages.starts[enough], passages.stops[enough])
+    return _hits(
+        start + first,
+        passages.groups[enough],
+        PASSAGE,
+        last_texts=start + last,
+        similarity=shares[enough],
+        is_estimated=is_estimated[enough],
+        view=np.where(passages.is_cut[enough], CUT, AS_IS),
+    )
+
+
+def _texts_of(runs: Runs, starts: Array, stops: Array) -> tuple[Array, Array]:
+    """The texts in which runs of words begin and end."""
+    first_words = runs.words.first_words
+    return np.searchsorted(first_words, starts, "right") - 1, np.searchsorted(first_words, stops - 1, "right") - 1
 
 
 def _hits(
@@ -451,9 +451,10 @@ def _hits(
     last_texts: Array | None = None,
     similarity: Array | float = 1.0,
     is_estimated: Array | bool = False,
+    view: Array | str = AS_IS,
 ) -> tuple[Array, ...]:
     """The columns of HIT_SCHEMA."""
-    columns = (texts, texts if last_texts is None else last_texts, groups, kinds, similarity, is_estimated)
+    columns = (texts, texts if last_texts is None else last_texts, groups, kinds, similarity, is_estimated, view)
     return tuple(np.broadcast_to(column, len(texts)) for column in columns)
 
 
@@ -485,6 +486,7 @@ def _list_matches(lookup: Lookup, batch: TextBatch, long: pl.DataFrame, short: p
         listed["similarity"],
         listed["is_estimated"],
         pl.Series("unit", names, dtype=pl.String),
+        listed["view"],
     )
     return matches.select(*MATCH_SCHEMA).sort(*ORDER)
 

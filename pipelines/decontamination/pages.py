@@ -4,6 +4,7 @@ The file has no scripts and no external resources. All values from data are esca
 
 KIND          a row was found as this kind: exact, folded, near, contained; any: as any of them
 KIND:SHARE    this share of the rows of a column of a split, or more: `exact:0.1%`, `any:0.001`
+unread        bytes of the corpus that may be text were not read; unread:SHARE: this share of all bytes, or more
 """
 
 import re
@@ -26,15 +27,17 @@ from pipelines.checking.verdict import Condition, Grammar
 from pipelines.decontamination.clean import CleanCorpus
 from pipelines.decontamination.index_file import IndexTable
 from pipelines.decontamination.matching import JOINED, KINDS, MATCH_SCHEMA, THRESHOLD, candidate_recall
-from pipelines.decontamination.scans import TABLE, Scan, TableSummary
+from pipelines.decontamination.scans import TABLE, Scan, Sums, TableSummary
 from pipelines.process.html import write_page
 from pipelines.process.tables import WIDTH, table, wrap
 
 MAX_NAMES = 8  # of datasets without matches
 
 
-def index_page(tables: Sequence[IndexTable], output: Path, size: int, *, width: int | None) -> list[str]:
-    """The tables of an index, and its size. size: in bytes."""
+def index_page(
+    tables: Sequence[IndexTable], output: Path, size: int, missing: Sequence[str] = (), *, width: int | None
+) -> list[str]:
+    """The tables of an index, and its size. size: in bytes. missing: datasets that have not been built."""
     rows = [["dataset", "table", "texts"]]
     rows += [[dataset_name(indexed), location(indexed), number(indexed.rows)] for indexed in tables]
     texts = sum(indexed.rows for indexed in tables)
@@ -44,15 +47,17 @@ def index_page(tables: Sequence[IndexTable], output: Path, size: int, *, width: 
     per_text = f", {size / texts:.0f} bytes a text" if texts else ""
     line = f"{output}: {datasets}, {count(texts, 'text')}, {number(size)} bytes{per_text}"
     lines = table(rows, width=width, numbers=("texts",)).splitlines()
-    return [*lines, "", *wrap(line, width=width or WIDTH, break_words=False)]
+    lines += ["", *wrap(line, width=width or WIDTH, break_words=False)]
+    absent = f"not built, so not in the index: {count(len(missing), 'dataset')}: {', '.join(missing)}"
+    return lines + (wrap(absent, width=width or WIDTH, break_words=False) if missing else [])
 
 
-def index_to_json(tables: Sequence[IndexTable], output: Path, size: int) -> dict[str, Any]:
+def index_to_json(tables: Sequence[IndexTable], output: Path, size: int, missing: Sequence[str] = ()) -> dict[str, Any]:
     """The same for programs."""
     keys = ("dataset", "version", "content_sha256", "config", "split", "column", "rows")
     listed = [{key: getattr(indexed, key) for key in keys} for indexed in tables]
     texts = sum(indexed.rows for indexed in tables)
-    return {"output": str(output), "texts": texts, "bytes": size, "tables": listed}
+    return {"output": str(output), "texts": texts, "bytes": size, "tables": listed, "missing": list(missing)}
 
 
 def scan_page(scan: Scan, summaries: Sequence[TableSummary], *, width: int | None) -> list[str]:
@@ -100,9 +105,31 @@ def read_text(scan: Scan) -> str:
     return f"{files}, {count(scan.sums.rows, 'row')}, {count(scan.sums.texts, 'text')}"
 
 
+MAX_UNREAD = 12  # columns that a page names
+REASONS = {"format": "a file in another format", "name": "by its name", "request": "not named with --text"}
+NOT_TEXT = (
+    "number",
+    "null",
+    "name",
+)  # a name leaves out strings of fewer than five words, which are never listed alone
+
+
+def unread_text(sums: Sums) -> str:
+    """What was not read of the corpus, with its share of the bytes."""
+    total = sums.read + int(sums.unread["bytes"].sum())
+    listed = [
+        f"{column} ({REASONS.get(reason, reason)}, {share_text(size / max(total, 1))})"
+        for column, reason, size in sums.unread.head(MAX_UNREAD).iter_rows()
+    ]
+    more = len(sums.unread) - MAX_UNREAD
+    others = [f"{number(more)} more" if more > 0 else ""]
+    share = share_text((total - sums.read) / max(total, 1))
+    return f"not read, {share} of the bytes: {', '.join(filter(None, listed + others))}" if listed else ""
+
+
 def remarks(scan: Scan, summaries: Sequence[TableSummary]) -> list[str]:
     """Remarks on the numbers of a scan, as sentences."""
-    said = []
+    said = [unread_text(scan.sums)] if len(scan.sums.unread) else []
     names = dict.fromkeys(dataset_name(summary.table) for summary in summaries)
     with_matches = {dataset_name(summary.table) for summary in summaries if summary.found}
     without = [name for name in names if name not in with_matches]
@@ -132,8 +159,9 @@ def _whole_units(summaries: Sequence[TableSummary]) -> list[str]:
     return [f"{dataset}, {units} ({' and '.join(columns)})" for (dataset, units), columns in places.items()]
 
 
-def scan_to_json(summaries: Iterable[TableSummary]) -> list[dict[str, Any]]:
-    """One object a dataset, version, config, split and column.
+def scan_to_json(scan: Scan, summaries: Iterable[TableSummary]) -> list[dict[str, Any]]:
+    """One object a dataset, version, config, split and column; then one with `read`, the bytes of all texts, and `unread`: the
+    column or file, the reason and the bytes of what was not read.
 
     rows: of the table. exact, folded, near, contained: how many of these were found, each once, by its strictest kind; share: of
     all that were found. short: rows with a text of 1 to 4 words that is in the corpus by itself, not counted. estimated: rows
@@ -151,7 +179,7 @@ def scan_to_json(summaries: Iterable[TableSummary]) -> list[dict[str, Any]]:
             "units": dict(summary.units),
         }
         for summary in summaries
-    ]
+    ] + [{"read": scan.sums.read, "unread": scan.sums.unread.to_dicts()}]
 
 
 def clean_page(clean: CleanCorpus, target: Path) -> list[str]:
@@ -296,8 +324,8 @@ def _benchmark_texts(scan: Scan, chosen: pl.DataFrame) -> Mapping[tuple[str, ...
     for at, (indexed, is_available) in enumerate(zip(scan.tables, scan.available, strict=True)):
         if indexed.key not in wanted or not is_available:
             continue
-        entries = np.flatnonzero(lookup.index.table == at)
-        names = pl.Series(lookup.index.rows.take(pa.array(entries)), dtype=pl.String)
+        entries = np.flatnonzero(lookup.index.columns["table"] == at)
+        names = pl.Series(lookup.index.columns["row"].take(pa.array(entries)), dtype=pl.String)
         is_wanted = names.is_in(sorted(wanted[indexed.key]))
         found = zip(names.filter(is_wanted), source.texts(entries[is_wanted.to_numpy()]), strict=True)
         texts |= {(*indexed.key, name): text for name, text in found if text is not None}
@@ -328,6 +356,7 @@ MEANINGS = {
     "folded": "the same text, ignoring case, punctuation, spacing and form of characters",
     "near": "a text that shares most of its runs of words or letters",
     "contained": "a longer text with all of its words, one after another",
+    "passage": "a place with most of its runs of three words: edited, or the beginning of it",
 }
 
 
@@ -380,21 +409,26 @@ def _row(summary: TableSummary, at: int, examples: dict[tuple[str, ...], Any]) -
     }
 
 
-ANY = "any"
+ANY, UNREAD = "any", "unread"
 GRAMMAR = Grammar(
     "match",
     (),
-    (*KINDS, ANY),
-    f"{', '.join(KINDS)}, any, or one of them with a share: exact:0.1%, any:0.001",
+    (*KINDS, ANY, UNREAD),
+    f"{', '.join(KINDS)}, any, unread, or one of them with a share: exact:0.1%, any:0.001",
     "docs/contamination.md",
 )
 
 
-def met_conditions(conditions: Iterable[Condition], summaries: Sequence[TableSummary]) -> list[str]:
+def met_conditions(conditions: Iterable[Condition], sums: Sums, summaries: Sequence[TableSummary]) -> list[str]:
     """The conditions that what was found meets, as the user wrote them."""
-    return [condition.text for condition in conditions if any(_is_met(condition, table) for table in summaries)]
+    return [condition.text for condition in conditions if _is_met(condition, sums, summaries)]
 
 
-def _is_met(condition: Condition, summary: TableSummary) -> bool:
-    found = summary.found if condition.what == ANY else summary.kinds[condition.what]
-    return found > 0 and found >= condition.share * summary.table.rows
+def _is_met(condition: Condition, sums: Sums, summaries: Sequence[TableSummary]) -> bool:
+    if condition.what == UNREAD:
+        unread = int(sums.unread.filter(~pl.col("reason").is_in(NOT_TEXT))["bytes"].sum())
+        counts = [(unread, sums.read + unread)]
+    else:
+        every = condition.what == ANY
+        counts = [(one.found if every else one.kinds[condition.what], one.table.rows) for one in summaries]
+    return any(count > 0 and count >= condition.share * total for count, total in counts)

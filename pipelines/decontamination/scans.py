@@ -26,6 +26,7 @@ from pipelines.decontamination.engines import RAY, Engine, open_checkpoints, rea
 from pipelines.decontamination.index_file import IndexTable, Lookup, in_groups, load_lookup, read_index_tables
 from pipelines.decontamination.indexing import IndexedDataset, StoredTexts, open_texts, write_texts
 from pipelines.decontamination.matching import (
+    COVERAGE_SCHEMA,
     KINDS,
     MATCH_SCHEMA,
     TABLE_SCHEMA,
@@ -39,7 +40,11 @@ from pipelines.process.files import file_sha256, replacing
 from pipelines.process.outputs import MARK
 from pipelines.process.resumable import scratch_folder
 
-SHORT_SCHEMA = pl.Schema({"group": pl.Int64, "rows": pl.Int64})
+PARTS = (
+    ("matches", MATCH_SCHEMA),
+    ("short", {"group": pl.Int64, "rows": pl.Int64}),
+    ("coverage", COVERAGE_SCHEMA),
+)  # of BatchMatches, with the columns of each
 
 
 def scan_partition(
@@ -48,6 +53,7 @@ def scan_partition(
     index: Path,
     texts: Path | None = None,
     threshold: float = THRESHOLD,
+    whole_texts: bool = False,
     threads: int | None = None,
 ) -> pl.DataFrame:
     """The matches of a partition, as a frame of one row for `read_scan`; an engine runs it through `functools.partial`.
@@ -60,17 +66,21 @@ def scan_partition(
     file = partition.file
     require_unchanged(file)
     lookup, source = load_scan(index, texts)
-    find = partial(find_matches, lookup, source=source, threshold=threshold)
+    find = partial(find_matches, lookup, source=source, threshold=threshold, whole_texts=whole_texts)
     found = list(map_in_order(find, read_partition(partition), threads=threads or pl.thread_pool_size()))
-    matches = pl.concat([pl.DataFrame(schema=MATCH_SCHEMA), *(batch.matches for batch in found)])
-    short = pl.concat([pl.DataFrame(schema=SHORT_SCHEMA), *(batch.short for batch in found)])
-    short = short.group_by("group").agg(pl.col("rows").sum()).sort("group")
     digest = file_sha256(file.path) if partition.first_row == 0 else None
     require_unchanged(file)
+    joined = {
+        name: pl.concat([pl.DataFrame(schema=schema), *(getattr(batch, name) for batch in found)])
+        for name, schema in PARTS
+    }
+    joined["short"] = joined["short"].group_by("group").agg(pl.col("rows").sum()).sort("group")
+    joined["coverage"] = (
+        joined["coverage"].group_by("column", "reason").agg(pl.col("bytes").sum()).sort("column", "reason")
+    )
     return pl.DataFrame(
         {
-            "matches": matches.to_struct().implode(),
-            "short": short.to_struct().implode(),
+            **{name: frame.to_struct().implode() for name, frame in joined.items()},
             "rows": [sum(batch.rows for batch in found)],
             "texts": [sum(batch.texts for batch in found)],
             "sha256": pl.Series([digest], dtype=pl.String),
@@ -81,8 +91,8 @@ def scan_partition(
 def read_scan(folder: Path, partitions: Sequence[Partition]) -> Iterator[BatchMatches]:
     """The matches of each partition, over all of its batches, in the order given. folder: the checkpoints of the scan."""
     for result in read_results(folder, partitions):
-        matches, short = (pl.DataFrame(result[name][0].struct.unnest()) for name in ("matches", "short"))
-        yield BatchMatches(matches, short, *result.select("rows", "texts").row(0))
+        matches, short, coverage = (pl.DataFrame(result[name][0].struct.unnest()) for name, _ in PARTS)
+        yield BatchMatches(matches, short, result["rows"][0], result["texts"][0], coverage)
 
 
 @lru_cache(maxsize=1)
@@ -158,7 +168,8 @@ class Sums:
 
     found: a row for each text of the index that was found, with the columns of FOUND_SCHEMA: whether it has each kind; unit: a
     value of UNIT_RANKS, the highest; is_estimated: whether all its matches are. short: the columns of `short_texts`. rows,
-    texts: of the corpus; rows_found: of the corpus, with a match.
+    texts: of the corpus; rows_found: of the corpus, with a match. unread: what was not read, with the columns of COVERAGE_SCHEMA,
+    the most first; files in other formats have the reason `format`. read: the bytes of all texts.
     """
 
     found: pl.DataFrame
@@ -166,6 +177,8 @@ class Sums:
     rows: int
     texts: int
     rows_found: int
+    unread: pl.DataFrame
+    read: int
 
     @property
     def share_found(self) -> float:
@@ -182,11 +195,13 @@ def open_scan(
     *,
     checkpoints: Path,
     threshold: float,
+    whole_texts: bool = False,
 ) -> Iterator[Scan]:
     """Search a corpus, for the time of the block, after which the results of its partitions are removed.
 
     Where the block ends with an error they stay, and the next scan of the same resumes. datasets: those whose texts are
-    available. checkpoints: a folder for these results and scratch files, which all machines of an engine see.
+    available. whole_texts: without views and passages. checkpoints: a folder for these results and scratch files, which all
+    machines of an engine see.
 
     Raises SourceError for a corpus or an index that cannot be read, and what run_partitions raises.
     """
@@ -196,6 +211,7 @@ def open_scan(
         "index": file_sha256(index),
         "available": available,
         "threshold": threshold,
+        "whole_texts": whole_texts,
         "code": installation.describe(),
     }
     checkpoints.mkdir(parents=True, exist_ok=True)
@@ -208,7 +224,14 @@ def open_scan(
         if texts is not None:
             write_texts(tables, datasets, texts)
         threads = 1 if engine.name == RAY else None  # a task of Ray has one processor
-        work = partial(scan_partition, index=index.resolve(), texts=texts, threshold=threshold, threads=threads)
+        work = partial(
+            scan_partition,
+            index=index.resolve(),
+            texts=texts,
+            threshold=threshold,
+            whole_texts=whole_texts,
+            threads=threads,
+        )
         run_partitions(corpus.partitions, work, engine, folder)
         yield Scan(corpus, tables, available, threshold, folder, index.resolve(), texts)
 
@@ -229,6 +252,10 @@ def _texts_file(folder: Path, *, shared: bool) -> Iterator[Path]:
 
 def _add_up(scan: Scan) -> Sums:
     waiting, short = [pl.DataFrame(schema=FOUND_SCHEMA)], list[pl.DataFrame]()
+    skipped = [
+        (name, "format", Path(name).stat().st_size if Path(name).is_file() else 0) for name in scan.corpus.skipped
+    ]
+    coverage = [pl.DataFrame(skipped, COVERAGE_SCHEMA, orient="row")]
     rows = texts = rows_found = 0
     for result in scan.results():
         matches = result.matches
@@ -237,13 +264,19 @@ def _add_up(scan: Scan) -> Sums:
         waiting.append(_merge(_as_found(matches)))
         if sum(map(len, waiting[1:])) > MAX_WAITING:
             waiting = [_merge(pl.concat(waiting))]
+        coverage.append(result.coverage)
         if len(result.short):
             short.append(result.short)
     found = _merge(pl.concat(waiting)).sort(*TABLE, "row")
     counted = pl.DataFrame(schema=TABLE_SCHEMA | {"row": pl.String, "corpus_rows": pl.Int64})
     if short:
         counted = short_texts(scan.load()[0], short)
-    return Sums(found, counted, rows, texts, rows_found)
+    sizes = pl.concat(coverage).group_by("column", "reason").agg(pl.col("bytes").sum())
+    sizes = sizes.sort(-pl.col("bytes"), "column", "reason")
+    is_read = pl.col("reason") == ""
+    return Sums(
+        found, counted, rows, texts, rows_found, sizes.filter(~is_read), int(sizes.filter(is_read)["bytes"].sum())
+    )
 
 
 def _as_found(matches: pl.DataFrame) -> pl.DataFrame:

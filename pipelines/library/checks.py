@@ -13,7 +13,7 @@ from builders.spec import version_key
 from builders.tasks import TYPES
 from cards.kinds import SAMPLE
 from pipelines.checking.checks import CheckResult, check_release, check_tables, check_target
-from pipelines.checking.datasets import ForeignOptions
+from pipelines.checking.datasets import ForeignOptions, with_rules
 from pipelines.checking.frames import as_tables
 from pipelines.checking.targets import Target, locate_target, resolve_targets
 from pipelines.checking.verdict import Verdict
@@ -31,6 +31,7 @@ def check(
     scale: tuple[float, float] | None,
     columns: Mapping[str, str],
     audit_language: str,
+    rules: Location | None,
     output: Location | None,
 ) -> Check:
     """Check a release, a folder, a file, a repository of the Hub, a dataset of the catalogue, or tables in memory."""
@@ -41,9 +42,10 @@ def check(
     if audit_language not in ("sample", "all"):
         raise UsageError(f"audit_language is {audit_language!r}", expected="'sample' or 'all'")
     options = ForeignOptions(task, _texts(language), _texts(subset), scale, columns)
+    options = with_rules(options, Path(rules)) if rules else options
     sample = None if audit_language == "all" else SAMPLE
     if isinstance(data, Release):
-        return _as_check(check_release(data.path, language_sample=sample))
+        return _as_check(check_release(data.path, language_sample=sample, rules=options.rules))
     try:
         if not isinstance(data, str | PathLike):
             return _as_check(check_tables(as_tables(data), "frames", options, language_sample=sample))
@@ -55,7 +57,10 @@ def check(
 
 
 OPTIONS = (
-    (re.compile(r"((?:--map \S+=[^\s;,]+ ?)+)"), lambda match: f"columns={_columns_of(match[1])!r}"),
+    (
+        re.compile(r"(--map \S+?=[^\s;,:]+(?: --map \S+?=[^\s;,:]+)*)"),
+        lambda match: f"columns={_columns_of(match[1])!r}",
+    ),
     (re.compile(r"(?:pass )?--(task|language|subset) (\w[\w-]*)"), lambda match: f'{match[1]}="{match[2]}"'),
     (re.compile(r"--scale LOW HIGH"), lambda _: "scale=(low, high)"),
     (re.compile(r"--map"), lambda _: "columns"),

@@ -10,6 +10,7 @@ the median length (for each, a difference of at most a quarter of it), and of th
 document and, in reranking, the first candidate that is not relevant.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -17,7 +18,7 @@ import polars as pl
 
 from builders import tasks
 from builders.shaping.sampling import hash_order
-from cards.evidence import Quote
+from cards.evidence import Quote, Span
 from cards.kinds import find_kind
 from pipelines.audit.findings import FindingRows
 from pipelines.audit.tables import Frames, model_input, model_inputs
@@ -25,6 +26,7 @@ from pipelines.audit.texts import PATTERNS
 
 SEED = "example"
 ROWS = 5
+MOST = 0.9  # the share of a finding whose rows may not be examples
 
 
 def choose_examples(
@@ -36,7 +38,9 @@ def choose_examples(
     positions = [
         found.rows.select("position", severe=pl.lit(found.finding.severity != "info"))
         for found in findings
-        if (found.finding.config, found.finding.split) == (first, split) and "position" in found.rows.collect_schema()
+        if (found.finding.config, found.finding.split) == (first, split)
+        and found.finding.share <= MOST  # what nearly all rows have is what an ordinary row looks like
+        and "position" in found.rows.collect_schema()
     ]
     nothing = pl.LazyFrame(schema={"position": pl.UInt32, "severe": pl.Boolean})
     found = pl.concat([nothing, *positions]).unique().collect(engine="streaming")
@@ -131,6 +135,7 @@ def _around_queries(frames: Frames, split: str, queries: list[dict[str, Any]]) -
     ]
 
 
+RULE = "rule"  # the kind of finding that a user's rule makes
 BETWEEN = " ↔ "  # the two texts of a pair
 Place = tuple[str, str, int, str]  # config, split, position in the table, column; '' for all texts of the row
 BEFORE = 30  # characters of a text before what a pattern finds
@@ -157,7 +162,7 @@ def quote_findings(task: tasks.Task, frames: Frames, findings: Sequence[FindingR
         }
         for (config, split), positions in wanted.items()
     }
-    return tuple(_quote(found.finding.kind, places, texts) for found, places in zip(findings, rows, strict=True))
+    return tuple(_quote(found, places, texts) for found, places in zip(findings, rows, strict=True))
 
 
 def _first_row(found: FindingRows, inputs: dict[str, dict[str, pl.Expr]]) -> list[Place]:
@@ -165,6 +170,7 @@ def _first_row(found: FindingRows, inputs: dict[str, dict[str, pl.Expr]]) -> lis
     finding = found.finding
     if (
         not find_kind(finding.kind).quoted
+        or finding.kind == RULE
         or not inputs.get(finding.config)
         or "position" not in found.rows.collect_schema()
     ):
@@ -179,16 +185,41 @@ def _first_row(found: FindingRows, inputs: dict[str, dict[str, pl.Expr]]) -> lis
     return places
 
 
-def _quote(kind: str, places: list[Place], texts: dict[tuple[str, str], dict[int, dict[str, str]]]) -> Quote | None:
+def _quote(
+    found: FindingRows, places: list[Place], texts: dict[tuple[str, str], dict[int, dict[str, str]]]
+) -> Quote | None:
+    kind, column = found.finding.kind, found.finding.column
     rows = [texts[config, split][position] for config, split, position, _ in places]
     shown = [_text(row, place[3]) for row, place in zip(rows, places, strict=True)]
+    if kind == RULE:  # about a column of the files, which may be none of the task
+        position = found.rows.head(1).collect()["position"][0]
+        value = found.tables[found.finding.split].select(column).slice(position, 1).collect()[column][0]
+        shown = [BETWEEN.join(value) if isinstance(value, pl.Series) else str(value)]
+    if not shown:
+        return None
     if kind == "side_leak" and (side := next((text for text in rows[0].values() if text in rows[1].values()), None)):
         return Quote(side)
-    if kind == "surrounding_whitespace" and shown:
+    if kind == "surrounding_whitespace":
         shown[0] = _with_visible_ends(shown[0])
-    if kind in PATTERNS and shown:
-        shown[0] = _from_match(shown[0], PATTERNS[kind])
-    return Quote(*shown) if shown else None
+    if mark := find_mark(found.pattern or PATTERNS.get(kind, ""), shown[0]):
+        shown[0], mark = cut_before(shown[0], mark)
+    return Quote(shown[0], shown[1] if len(shown) > 1 else None, mark)
+
+
+def find_mark(pattern: str, text: str) -> Span | None:
+    """Where the first match of a pattern, which polars reads, is in a text; of letters alone, the whole word."""
+    texts = pl.Series([text])
+    found = texts.str.extract(pattern, 0)[0] if pattern else None
+    if not found:
+        return None
+    start = len(text.encode()[: texts.str.find(pattern)[0]].decode())  # polars counts in bytes
+    before, after = text[:start], text[start + len(found) :]
+    if found.isalpha():
+        before, after = WORD_END.sub("", before), WORD_START.sub("", after)
+    return len(before), len(text) - len(after)
+
+
+WORD_START, WORD_END = re.compile(r"^[^\W\d_]+"), re.compile(r"[^\W\d_]+$")
 
 
 def _text(row: dict[str, str], column: str) -> str:
@@ -204,8 +235,7 @@ def _with_visible_ends(text: str) -> str:
     return f"{before}{inner}{after}"
 
 
-def _from_match(text: str, pattern: str) -> str:
-    """A text from a little before the first match of a pattern, which polars reads."""
-    offset = pl.Series([text]).str.find(pattern)[0]  # in bytes
-    start = 0 if offset is None else len(text.encode()[:offset].decode()) - BEFORE
-    return f"…{text[start:]}" if start > 0 else text
+def cut_before(text: str, mark: Span) -> tuple[str, Span]:
+    """A text from a little before a mark, and the mark in it."""
+    skipped = mark[0] - BEFORE
+    return (text, mark) if skipped <= 0 else (f"…{text[skipped:]}", (mark[0] - skipped + 1, mark[1] - skipped + 1))

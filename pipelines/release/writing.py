@@ -24,7 +24,12 @@ from cards.scores import Scores, encode_scores, with_scores
 from pipelines.audit import integrity, quality, statistics
 from pipelines.audit.findings import FindingRows
 from pipelines.audit.languages import sample_tables
-from pipelines.audit.quality import explain_findings, known_findings_of_splits, verify_known_findings
+from pipelines.audit.quality import (
+    declare_by_design,
+    explain_findings,
+    known_findings_of_splits,
+    verify_known_findings,
+)
 from pipelines.audit.tables import Frames, hash_seed
 from pipelines.process.files import link_or_copy
 from pipelines.process.stages import read_stages, stage
@@ -189,17 +194,17 @@ def _read_back(written: Sequence[Table], release_dir: Path) -> None:
 
 
 def _with_known(definition: Definition, identity: Identity, findings: list[Finding]) -> list[Finding]:
-    """The findings, known ones with their reason.
+    """The findings, known ones and those by design with their reason.
 
     Raises FindingsError where complete raw files give other known findings than the version declares.
     """
-    declared = definition.dataset.versions[identity.version].known
+    declared, by_design = definition.dataset.versions[identity.version].known, definition.dataset.by_design
     if identity.sample:
-        return findings
+        return declare_by_design(findings, by_design)
     if identity.partial:
         declared = known_findings_of_splits(declared, identity.splits)
     verify_known_findings(identity.name, findings, declared, definition.entry.module)
-    return explain_findings(findings, declared)
+    return declare_by_design(explain_findings(findings, declared), by_design)
 
 
 def _manifest(

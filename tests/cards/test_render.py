@@ -97,7 +97,8 @@ def test_html_and_templates_of_the_data_are_shown_and_not_run() -> None:
 
 
 def test_the_first_screen_says_what_decides() -> None:
-    facts = card_for("MultilabelClassification").split("| | |\n| --- | --- |\n")[1].split("\n\n")[0].splitlines()
+    head = "| fact | of this release |\n| --- | --- |\n"
+    facts = card_for("MultilabelClassification").split(head)[1].split("\n\n")[0].splitlines()
     assert facts == [
         "| Version | 1.9.0, not the newest ([versions](#versions)) |",
         "| Size | train 3 · test 3 rows · 1 kB |",
@@ -424,6 +425,23 @@ def test_the_words_in_which_twins_differ_are_bold(text: str, twin: str, example:
 def test_without_a_text_the_row_is_named() -> None:
     [found] = describe_problems(ONE_TEXT, [SHORT], [None], {"default": "default"})
     assert found.example == "`id-2`"
+
+
+def test_what_is_wrong_in_a_text_is_bold() -> None:
+    quote = Quote("…one two three four *five*<br>six seven eight nine ten", mark=(26, 30))
+    [found] = describe_problems(ONE_TEXT, [SHORT], [quote], {"default": "default"})
+    assert found.example == "“…one two three four **&#42;five&#42;&#60;br&#62;six** seven eight nine ten”"
+
+
+def test_findings_of_a_kind_are_one_line_with_their_places() -> None:
+    several = [
+        replace(SHORT, column=f"sentence{n % 2 + 1}", count=n + 1, share=0.5, detail="d" * (n % 2)) for n in range(8)
+    ]
+    [found] = describe_problems(tasks.STS(low=0, high=5), several, [], {"default": "default"})
+    first = [f"`train` `sentence1` {count} (50.00\u00a0%)" for count in (1, 3, 5, 7)]
+    second = [f"`train` `sentence2` {count} (50.00\u00a0%), d" for count in (2, 4)]
+    assert found.where.split("<br>") == [*first, *second, "and 2 more"]
+    assert (found.name, found.rows.split()[0]) == ("text of a single character", "36")
 
 
 def test_the_problems_are_counted_in_words() -> None:

@@ -31,7 +31,7 @@ def test_the_import_is_light_and_a_built_release_is_loaded_without_pandas_and_da
     golden_release: Callable[..., BuildResult], tmp_path: Path
 ) -> None:
     built = golden_release("cedr-classification")
-    release_dir = tmp_path / "releases" / "cedr-classification" / "3.0.0"
+    release_dir = tmp_path / "releases" / "cedr-classification" / "4.0.0"
     release_dir.parent.mkdir(parents=True)
     release_dir.symlink_to(built.release_dir)
     complete = SCRIPT.replace(

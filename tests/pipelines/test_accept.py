@@ -86,7 +86,7 @@ def test_new_digests_and_the_versions_built_from_them_are_added(sent: Path, chec
     )
     assert f"alpacafarm-reranking@2.0.0, 1 raw files\n  {alpacafarm.ledger.content_sha256}\n" in process.stdout
     words = "nothing is taken: cedr/main/train.jsonl is not the file that this checkout pins"
-    assert f"cedr-classification@3.0.0: {words}" in process.stdout
+    assert f"cedr-classification@4.0.0: {words}" in process.stdout
     assert "added: 0 to raw.lock.json, 0 to ledger.json" in accept(sent, checkout).stdout, (
         "a second time changes nothing"
     )

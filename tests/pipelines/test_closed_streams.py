@@ -32,7 +32,7 @@ def shell(redirection: str, *arguments: str | bytes, cwd: Path = ROOT) -> subpro
 def test_a_closed_or_full_stream_changes_no_exit_code(redirection: str, tmp_path: Path) -> None:
     built = shell(redirection, "build", "cedr", "--sample", "--output", str(tmp_path))
     assert (built.returncode, built.stderr) == (0, b"")
-    assert (tmp_path / "cedr-classification" / "3.0.0" / "manifest.json").is_file()
+    assert (tmp_path / "cedr-classification" / "4.0.0" / "manifest.json").is_file()
     unknown = shell(redirection, "show", "nothing")
     assert unknown.returncode == 2
     assert b"Traceback" not in unknown.stderr

@@ -47,12 +47,12 @@ def test_a_terminal_shows_the_stages_of_a_build_then_its_time_findings_and_the_n
     monkeypatch.setattr(integrity, "_check_stages", check_once_drawn)
     with terminal(monkeypatch) as screen:
         assert run(build.main, "cedr", "--sample", "--output", str(tmp_path)) == 0
-        assert run(check.main, str(tmp_path / "cedr-classification" / "3.0.0")) == 0
+        assert run(check.main, str(tmp_path / "cedr-classification" / "4.0.0")) == 0
     stages_of = r"{} \d+:\d\d  [a-z]+".format
     assert any(re.match(stages_of("cedr-classification"), line) for line in screen.lines)
-    assert any(re.match(stages_of("cedr-classification/3.0.0"), line) for line in screen.lines)
-    release_dir = tmp_path / "cedr-classification" / "3.0.0"
-    [built] = [line for line in screen.lines if line.startswith("cedr-classification 3.0.0: built in ")]
+    assert any(re.match(stages_of("cedr-classification/4.0.0"), line) for line in screen.lines)
+    release_dir = tmp_path / "cedr-classification" / "4.0.0"
+    [built] = [line for line in screen.lines if line.startswith("cedr-classification 4.0.0: built in ")]
     assert built.endswith(" s, sample")
     assert f"next: embedding-datasets check {shlex.quote(str(release_dir))}" in screen.lines
     assert f"next: embedding-datasets check {shlex.quote(str(release_dir))} --html report.html" in screen.lines
@@ -65,7 +65,7 @@ def test_a_pipe_gets_the_result_alone(
     assert run(build.main, "cedr", "--sample", "--output", str(tmp_path)) == 0
     out, err = capsys.readouterr()
     assert err == ""
-    assert out.startswith("cedr-classification 3.0.0: built, sample\n")
+    assert out.startswith("cedr-classification 4.0.0: built, sample\n")
     assert "warning" in out
     assert "next:" not in out
     assert "\x1b" not in out

@@ -348,13 +348,11 @@ def test_check_exits_with_0_for_a_sound_release_and_1_for_a_damaged_one(tmp_path
     run("build", "cedr", "--sample", "--output", str(tmp_path))
     sound = run("check", str(tmp_path / "cedr-classification"))
     assert sound.returncode == 0
-    assert "cedr-classification 3.0.0 (sample): 1 warning: traces of a wrong decoding (1)" in " ".join(
-        sound.stdout.split()
-    )
-    assert "encoding_residue" in sound.stdout
-    data = tmp_path / "cedr-classification" / "3.0.0" / "data" / "test-00000-of-00001.parquet"
+    assert "cedr-classification 4.0.0 (sample): 1 warning: invisible characters (1)" in " ".join(sound.stdout.split())
+    assert "invisible_character" in sound.stdout
+    data = tmp_path / "cedr-classification" / "4.0.0" / "data" / "test-00000-of-00001.parquet"
     data.write_bytes(data.read_bytes()[:-3])
-    damaged = run("check", str(tmp_path / "cedr-classification" / "3.0.0"))
+    damaged = run("check", str(tmp_path / "cedr-classification" / "4.0.0"))
     assert damaged.returncode == 1
     assert "has changed" in damaged.stdout
 

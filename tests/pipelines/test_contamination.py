@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
-from builders.errors import SourceError, UsageError
+from builders.errors import ReleaseError, SourceError, UsageError
 from pipelines import contamination
 from pipelines.decontamination.index_file import SCHEMA
 from tests.support.benchmark_tables import LATIN, sentence
@@ -72,6 +73,27 @@ def test_an_index_says_what_it_is_of_and_how_large_it_is(
     assert "bytes a text" in output
 
 
+def test_what_is_built_is_indexed_and_what_is_missing_is_listed(
+    run: Any, golden_release: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    built = golden_release("terra-pairclassification").release_dir
+    shutil.copytree(built, tmp_path / "outputs" / built.parent.name / built.name)
+    releases = ["--releases", "outputs", "--output", "my.index"]
+    with pytest.raises(ReleaseError, match=r"(?s)2 datasets have not been built.*rubq-retrieval.*--all-built"):
+        run("index", "terra", "rubq", *releases)
+    assert not (tmp_path / "my.index").exists()
+    assert run("index", "terra", "rubq", "--all-built", "--json", *releases) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["missing"] == ["rubq-reranking", "rubq-retrieval"]
+    assert {table["dataset"] for table in found["tables"]} == {"terra-pairclassification"}
+    assert run("index", "--all-built", *releases) == 0
+    assert "not built, so not in the index: 48 datasets: " in capsys.readouterr().out
+    with pytest.raises(ReleaseError, match="no dataset of these has been built"):
+        run("index", "rubq", "--all-built", *releases)
+    with pytest.raises(UsageError, match="name datasets, or pass --all-built"):
+        run("index", *releases)
+
+
 def test_each_row_counts_once_with_its_strictest_kind(
     run: Any, corpus: Path, benchmark: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -114,6 +136,31 @@ def test_a_scan_prints_a_table_and_fails_only_on_request(
     assert "texts of 1 to 4 words" in output
     assert scan(run, corpus, benchmark, "--fail-on", "exact:0.1%") == 1
     assert "exact:0.1%" in capsys.readouterr().out
+
+
+def test_what_is_not_read_is_named_in_every_output(
+    run: Any, corpus: Path, benchmark: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_json_lines(corpus / "chats.jsonl", {"messages": [{"content": TEXTS[4], "n": 1}], "id": "né"})
+    (corpus / "notes.md").write_text("1234567", "utf-8")
+    run("index", str(benchmark), "--task", "Classification", "--output", "my.index", "-q")
+    scanned = ["scan", corpus.name, "--index", "my.index", "--cache", "cache"]
+    assert run(*scanned, "--html", "r.html", "--clean", "clean", "--fail-on", "unread") == 1
+    output = " ".join(capsys.readouterr().out.split())
+    for column in ("messages[].n (number,", "id (by its name,", "corpus/notes.md (a file in another format,"):
+        assert column in output
+        assert column in (corpus.parent / "r.html").read_text("utf-8")
+    expected = [
+        {"column": "messages[].n", "reason": "number", "bytes": 8},
+        {"column": "corpus/notes.md", "reason": "format", "bytes": 7},
+        {"column": "id", "reason": "name", "bytes": 3},
+    ]
+    assert json.loads((corpus.parent / "clean" / "removed.json").read_text("utf-8"))["unread"] == expected
+    assert (corpus.parent / "clean" / "chats.jsonl").read_text("utf-8") == "", "the chat had a text of the index"
+    assert run(*scanned, "--json", "--fail-on", "unread:90%") == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["unread"] == expected
+    (corpus / "notes.md").unlink()
+    assert run(*scanned, "--fail-on", "unread") == 0, "numbers and short ids cannot be texts of an index"
 
 
 def test_a_scan_reads_the_texts_of_the_index_once(

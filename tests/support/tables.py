@@ -195,7 +195,7 @@ class PlantedFinding:
     """A change of a clean dataset, and the finding that it causes.
 
     examples: names of rows; `row 3` for the name of the fourth row of a table without ids. twins: those of the examples, if any.
-    other_kinds: those of the findings that come with it.
+    other_kinds: those of the findings that come with it. severity: where it is not that of the kind.
     """
 
     kind: str
@@ -209,6 +209,7 @@ class PlantedFinding:
     detail: str = ""
     twins: tuple[str, ...] = ()
     texts_checked: int | None = None
+    severity: str = ""
 
     def __str__(self) -> str:
         return f"{self.kind} {self.task_type} {self.location}"

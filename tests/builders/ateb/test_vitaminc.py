@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from builders.ateb.vitaminc import MARKUP
 from builders.spec import RawFiles
 from cards.texts import read_prose
 from pipelines.make import BuildResult
@@ -51,7 +52,7 @@ def test_an_audit_finds_the_duplicates_conflicts_and_damage(real_release: Callab
     }
 
 
-@pytest.mark.parametrize("version", ["1.0.0", "2.0.0"])
+@pytest.mark.parametrize("version", ["1.0.0", "2.0.0", "3.0.0"])
 def test_the_limits_count_brackets_and_invisible_marks(version: str, read_rows: Callable[[str], pl.DataFrame]) -> None:
     texts = read_rows(version)["text"]
     limits = " ".join(read_prose("vitaminc", NAME, version).limits.split())
@@ -59,3 +60,40 @@ def test_the_limits_count_brackets_and_invisible_marks(version: str, read_rows: 
     assert f"{texts.str.contains(chr(0x200E), literal=True).sum()} of the real part hold an invisible mark" in limits
     lost = texts.str.contains("ï¿½", literal=True).sum()
     assert f"in {lost} of them U+FFFD itself" in limits or lost == 0
+
+
+def test_version_3_drops_copies_that_differ_in_quotation_marks_and_pairs_with_markup(
+    read_rows: Callable[[str], pl.DataFrame],
+) -> None:
+    before, after = read_rows("2.0.0"), read_rows("3.0.0")
+    assert (before.height, after.height) == (54_346, 54_241)
+    assert after.join(before, on="id", how="anti").height == 0
+    gone = before.join(after, on="id", how="anti")
+    markup = gone["text"].str.contains("<|& apos ;")
+    assert markup.sum() == 92
+    others = gone.filter(~markup)
+    assert others.height == 13
+    assert others["text"].str.contains("``", literal=True).sum() == 12, "one repeats a text with such marks"
+    assert after["text"].str.contains("<|& [a-z]+ ;").sum() == 0
+    residue = after["text"].str.contains(r"\{ ?\{|\} ?\}|\[ ?\[|\] ?\]|\|").sum()
+    assert f"{residue} test rows, all of the real part, hold other remains" in " ".join(
+        read_prose("vitaminc", NAME, "3.0.0").limits.split()
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("< /ref > In 2019 , she left .", True),
+        ("It grew. < ref name= '' snep '' > French certifications", True),
+        ("<REF>", True),
+        ("subject to change . < ! --", True),
+        ("Scream & apos ; s 83 %", True),
+        ("The index is < 5 .", False),
+        ("small < smaller < smallest", False),
+        ("if a < reference is kept", False),
+        ("AT & T ; R & B", False),
+    ],
+)
+def test_markup_is_a_tag_of_a_wiki_page_or_a_character_reference(text: str, *, expected: bool) -> None:
+    assert pl.Series([text]).str.contains(MARKUP).item() is expected

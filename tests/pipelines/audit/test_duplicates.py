@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import embedding_datasets as ed
-from pipelines.audit.duplicates import DISGUISED_DETAIL, FOLDED_DETAIL, MEANING_DETAIL
+from pipelines.audit.duplicates import DISGUISED_DETAIL, FOLDED_DETAIL, MEANING_DETAIL, REORDERED_DETAIL
 from tests.support.tables import Change, clean_tables, combine, quality_findings, resolve_names, with_rows, with_value
 
 
@@ -17,8 +17,8 @@ def duplicate_severities(task_type: str, change: Change) -> dict[str, str]:
 
 def test_a_text_that_recurs_by_design_is_only_info() -> None:
     premises = with_value("default", "test", "sentence1", 1, "0 test sentence number 0")
-    assert duplicate_severities("PairClassification", premises) == {"default/test.sentence1": "info"}
-    assert duplicate_severities("STS", premises) == {"default/test.sentence1": "info"}
+    assert duplicate_severities("PairClassification", premises) == {"default/test": "info"}
+    assert duplicate_severities("STS", premises) == {"default/test": "info"}
     queries = with_value("queries", "test", "text", 1, "who makes honey (test)")
     assert duplicate_severities("Reranking", queries) == {"queries/test.text": "info"}
     assert duplicate_severities("Retrieval", queries) == {"queries/test.text": "warning"}
@@ -79,6 +79,39 @@ def test_texts_that_differ_in_a_face_or_a_sign_are_neither_copies_nor_conflicts(
         if found.kind in ("duplicate_text", "conflicting_label")
     }
     assert counts == {"duplicate_text": (1, MEANING_DETAIL), "conflicting_label": (1, MEANING_DETAIL)}
+
+
+def test_repeated_sides_of_pairs_are_one_finding() -> None:
+    tables = with_rows(
+        "default", "test", ("e", "0 test sentence number 0", "New.", 0), ("f", "Other.", "0 test Satz Nummer 0", 1),
+        ("g", "0 test sentence number 0", "1 test Satz Nummer 1", 0),
+    )(clean_tables("PairClassification"))  # fmt: skip
+    [sides] = [
+        finding for finding in quality_findings("PairClassification", tables) if finding.kind == "duplicate_text"
+    ]
+    assert (sides.location, sides.count, sides.detail) == ("default/test", 3, "sentence1 2, sentence2 2")
+    assert (sides.examples, sides.twins) == (("e", "f", "g"), ("test: a", "test: a", "test: a"))
+
+
+def test_a_test_text_inside_a_train_text_or_with_its_words_in_another_order_is_a_leak() -> None:
+    train = [
+        "Сегодня утром, когда мама мыла большую белую раму, в дом пришёл старый почтальон.",
+        "Рыжий кот спит на окне.",
+    ]
+    test = ["Мама мыла большую белую раму, в дом пришёл старый почтальон", "На окне спит рыжий кот", "Новое."]
+    frames = {
+        "train": pl.DataFrame({"text": train, "label": [0, 1]}),
+        "test": pl.DataFrame({"text": test, "label": [0, 1, 0]}),
+    }
+    findings = ed.check(frames, task="Classification", language="rus-Cyrl").findings
+    found = {finding.kind: (finding.severity, finding.location, finding.count, finding.detail) for finding in findings}
+    assert found["contained_text"] == ("warning", "default/test.text", 1, "in train, 1 whole")
+    assert found["near_leak"] == (
+        "warning",
+        "default/test.text",
+        1,
+        f"in train, {REORDERED_DETAIL}, with the same label",
+    )
 
 
 def test_a_disguised_copy_of_a_training_text_is_a_leak() -> None:

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from builders import catalogue
 from builders.errors import FindingsError
 from builders.spec import KnownFinding, Version
+from cards.kinds import KINDS
 from cards.manifest import Finding
-from pipelines.audit.quality import explain_findings, known_findings_of_splits, verify_known_findings
+from pipelines.audit.quality import declare_by_design, explain_findings, known_findings_of_splits, verify_known_findings
 from pipelines.make import make
 from tests.support.releases import definition_of, sample_settings
 
@@ -28,6 +30,22 @@ def test_a_known_finding_gets_its_reason() -> None:
         ],
     )
     assert [finding.why for finding in findings] == ["So.", "", "As published."]
+
+
+def test_what_a_design_implies_is_for_information_with_the_reason_and_an_error_stays_one() -> None:
+    broken = Finding("empty_id", "error", "default", "test", "id", 1, 0.1)
+    leak, folded, duplicate, error = declare_by_design(
+        [*FINDINGS, broken], {"duplicate_text": "One premise.", "empty_id": "No."}
+    )
+    assert (leak, folded, error) == (LEAK, FOLDED, broken)
+    assert (duplicate.severity, duplicate.why, duplicate.by_design) == ("info", "One premise.", True)
+    assert (duplicate.kind, duplicate.count) == ("duplicate_text", 3)
+
+
+def test_kinds_that_are_declared_by_design_exist_and_are_not_errors() -> None:
+    declared = {kind for entry in catalogue.entries().values() for kind in catalogue.load(entry).dataset.by_design}
+    assert {KINDS[kind].severity for kind in declared} <= {"warning", "info"}
+    assert "near_duplicate" in declared
 
 
 def test_declared_counts_pass() -> None:

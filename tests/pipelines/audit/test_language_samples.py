@@ -5,14 +5,15 @@ from collections.abc import Mapping
 import polars as pl
 import pytest
 
-from pipelines.audit.languages import MIN_LETTERS, foreign_languages, guess_languages
+from pipelines.audit.languages import MIN_LETTERS, foreign_languages, guess_languages, text_parts
 from tests.pipelines.audit.language_samples import HELD_OUT, SENTENCES
 
 
 def foreign_sentences(language: str, expected: str, sentences: Mapping[str, tuple[str, ...]] = SENTENCES) -> list[str]:
     """The sentences in a language that are found to be foreign where another is expected."""
     texts = pl.Series(sentences[language])
-    return texts.filter(foreign_languages(texts, guess_languages(texts), {expected}).is_not_null()).to_list()
+    parts = texts.alias("text").to_frame().select(text_parts(pl.col("text"))).to_series()
+    return texts.filter(foreign_languages(texts, guess_languages(texts), parts, {expected}).is_not_null()).to_list()
 
 
 def test_every_sentence_has_enough_letters_and_occurs_once() -> None:
@@ -30,7 +31,9 @@ def test_every_foreign_sentence_is_found(expected: str) -> None:
         if language != expected
     }
     print(f"\nfound where {expected} is expected: " + ", ".join(f"{one} {a} of {b}" for one, (a, b) in recall.items()))
-    assert {language: total - count for language, (count, total) in recall.items() if count < total} == {}
+    # In Russian letters alone, three detectors must agree: real hits of two were Russian (docs/findings.md).
+    missed = {"bg": 2, "sr": 1, "uk": 1} if expected == "ru" else {}
+    assert {language: total - count for language, (count, total) in recall.items() if count < total} == missed
 
 
 def test_most_sentences_are_found_that_were_not_used_to_choose_the_limits() -> None:
@@ -64,5 +67,6 @@ def test_pairs_of_languages_that_hardly_differ_are_mostly_told_apart() -> None:
     pairs = ", ".join(f"{language} for {expected} {count}" for (language, expected), count in missed.items())
     print(f"\nmissed: {pairs}")
     assert missed == {
+        ("uk", "ru"): 1, ("bg", "ru"): 2, ("sr", "ru"): 1,
         ("uk", "bg"): 1, ("sr", "mk"): 4, ("en", "nl"): 1, ("en", "be"): 1, ("en", "kk"): 1, ("en", "tt"): 1,
     }  # fmt: skip

@@ -29,6 +29,7 @@ from pipelines.audit.languages import (
     langdetect_languages,
     language_shares,
     sample_rows,
+    text_parts,
     text_prefix,
 )
 from tests.support.paths import ROOT
@@ -62,7 +63,8 @@ RUSSIAN, GERMAN, ENGLISH = (TEXTS[language] for language in ("ru", "de", "en"))
 def foreign_languages(texts: Sequence[str], expected: set[str]) -> list[str | None]:
     """The language of each text that is in none of the expected languages."""
     series = pl.Series(texts, dtype=pl.String)
-    return languages.foreign_languages(series, guess_languages(series), expected).to_list()
+    parts = series.alias("text").to_frame().select(text_parts(pl.col("text"))).to_series()
+    return languages.foreign_languages(series, guess_languages(series), parts, expected).to_list()
 
 
 def shares(*texts: str) -> dict[str, float]:
@@ -170,13 +172,15 @@ def test_a_text_with_too_few_letters_is_not_in_a_wrong_language() -> None:
 
 def test_mojibake_is_not_in_a_wrong_language() -> None:
     damaged = "Ремонт моста через реку продлится до конца сентября.".encode().decode("cp1251", "ignore")
-    assert foreign_languages([damaged.lower()], {"ru"}) == ["uk"], (
-        "the test needs mojibake that detectors take for a language"
+    assert guess_fasttext(damaged.lower(), 1)[0][0] != "ru", (
+        "the test needs mojibake that a detector takes for a language"
     )
     assert prefixes(damaged) == [None]
     assert wrong_languages(tasks.Clustering(), clustering(damaged, *RUSSIAN), "rus-Cyrl") == []
 
 
+# With a letter that Russian lacks, so that two votes suffice; too short to be judged in parts.
+SURZHYK = "та то взагалі горе якесь, я серіали давно не дивилась"
 FOREIGN, EXPECTED, UNCERTAIN = [("bg", 0.99)], [("ru", 0.99)], [("ru", 0.4), ("bg", 0.3)]
 
 
@@ -214,7 +218,7 @@ def test_a_text_is_foreign_if_two_of_three_detectors_say_so(
     monkeypatch.setattr(languages, "guess_fasttext", lambda _, count=5: guess(fasttext)[:count])
     monkeypatch.setattr(languages, "guess_langid", lambda _: guess(langid))
     monkeypatch.setattr(languages, "guess_langdetect", lambda _: guess(langdetect))
-    assert foreign_languages(RUSSIAN[:1], {"ru"}) == [foreign]
+    assert foreign_languages([SURZHYK], {"ru"}) == [foreign]
 
 
 def test_langdetect_has_no_say_about_a_language_that_it_does_not_know(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,7 +226,7 @@ def test_langdetect_has_no_say_about_a_language_that_it_does_not_know(monkeypatc
     monkeypatch.setattr(languages, "guess_langdetect", lambda _: EXPECTED)
     for best, foreign in ([("be", 0.5), ("ru", 0.4)], "be"), ([("ru", 0.5), ("be", 0.4)], None):
         monkeypatch.setattr(languages, "guess_fasttext", lambda _, count=5, best=best: best[:count])
-        assert foreign_languages(RUSSIAN[:1], {"ru"}) == [foreign]
+        assert foreign_languages([SURZHYK], {"ru"}) == [foreign]
 
 
 def test_langdetect_does_not_vote_where_it_does_not_know_the_expected_language(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -382,8 +386,8 @@ def test_the_detectors_accept_any_text(text: str) -> None:
         ("iwslt17-bitext", {}),
         ("nc2016-bitext", {}),
         ("terra-pairclassification", {}),
-        ("arc-challenge-retrieval", {"test": 1}),  # in the corpus; one in the queries of three words only
-        ("cedr-classification", {"train": 10, "test": 3}),
+        ("arc-challenge-retrieval", {}),
+        ("cedr-classification", {"train": 9, "test": 3}),
     ],
 )
 def test_few_texts_of_real_datasets_are_in_a_wrong_language_or_script(

@@ -22,9 +22,12 @@ LEXICON = ("улей", "Дом", "река", "honey", "Bäcker", "это", "и",
 
 
 def find_matches(
-    *columns: list[str], splits: list[int] | None = None, compared: list[bool] | None = None
+    *columns: list[str], splits: list[int] | None = None, compared: list[bool] | None = None, reordered: bool = False
 ) -> list[tuple[int, int, int]]:
-    """All rows that are near-duplicates of an earlier one, each with a split and the earlier row found in it."""
+    """All rows that are near-duplicates of an earlier one, each with a split and the earlier row found in it.
+
+    reordered: those with the same words in another order, in place of the others.
+    """
     rows = len(columns[0])
     frame = pl.LazyFrame({f"text{number}": texts for number, texts in enumerate(columns)})
     return (
@@ -34,6 +37,7 @@ def find_matches(
             pl.Series(splits or [0] * rows, dtype=pl.UInt32),
             pl.Series(compared or [True] * rows),
         )
+        .filter(pl.col("is_reordered") == reordered)
         .select("row", "split", "earlier")
         .rows()
     )
@@ -136,6 +140,25 @@ START = " ".join(SENTENCE.split(" ")[:12])
 )  # fmt: skip
 def test_texts_are_near_duplicates_if_they_share_nine_tenths(columns: list[list[str]], rows: list[int]) -> None:
     assert [row for row, _ in near_duplicate_rows(*columns)] == rows
+
+
+def test_the_same_words_in_another_order_are_found_in_every_split() -> None:
+    texts = [
+        "Мама мыла раму.",
+        "cat dog",
+        "Раму мыла мама!",
+        "dat cog",
+        "dog, cat",
+        "мыла мама мыла раму",
+        "раму: мама мыла",
+    ]
+    assert find_matches(texts, splits=[0, 0, 0, 1, 1, 1, 1], reordered=True) == [(2, 0, 0), (4, 0, 1), (6, 0, 0)]
+    assert find_matches(["а б", "б а", "б а"], ["в г", "г в", "в г г"], reordered=True) == [(1, 0, 0)]
+
+
+def test_of_a_chain_of_near_duplicates_each_is_found_in_the_split_before() -> None:
+    chain = [SENTENCE, f"{SENTENCE} так", f"{SENTENCE} так и вот", f"{SENTENCE} так и вот снова"]
+    assert [match[:2] for match in find_matches(chain, splits=[0, 1, 2, 3])] == [(1, 0), (2, 0), (2, 1), (3, 2)]
 
 
 def test_a_row_is_reported_once_for_each_split_and_never_for_a_later_one() -> None:

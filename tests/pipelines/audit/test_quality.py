@@ -121,7 +121,8 @@ PLANTED = [
     PlantedFinding(
         "conflicting_label", "STS",
         with_rows("default", "test", ("e", "3 test sentence number 3", "3 test Satz Nummer 3", 1.5)), "default/test.score", 1,
-        1 / 4, ("d",), other_kinds=("duplicate_pair", "duplicate_text", "duplicate_text"), twins=("test: e",),
+        1 / 4, ("d",), other_kinds=("duplicate_pair", "duplicate_text"), twins=("test: e",),
+        detail="scores differ by 0.5 or less in 1, by more in 0",
     ),
     PlantedFinding(
         "conflicting_label", "Reranking", with_value("corpus", "test", "text", 2, "Wax They build with it."),
@@ -165,7 +166,7 @@ PLANTED = [
     PlantedFinding(
         "duplicate_pair", "BitextMining",
         with_rows("en-de", "test", ("e", "3 test sentence number 3", "3 test Satz Nummer 3")), "en-de/test", 1, 1 / 5, ("e",),
-        other_kinds=("duplicate_text", "duplicate_text"), twins=("test: d",),
+        other_kinds=("duplicate_text",), twins=("test: d",),
     ),
     PlantedFinding(
         "duplicate_text", "Classification",
@@ -284,6 +285,7 @@ PLANTED = [
         ),
         "default/test.source", 2, 2 / 2, ("honey: 100% of honey, 0% of wax", "wax: 100% of wax, 0% of honey"),
         detail="honey: guessed right for 100% of the rows from this column, for 50% without it; Cramér's V 1.00",
+        severity="warning",
     ),
     PlantedFinding(
         "label_by_length", "PairClassification",
@@ -322,6 +324,7 @@ PLANTED = [
         "top_ranked/test.corpus-ids", 62, 1.0, ("relevant: median place 1, others place 2",),
         detail="of two candidates of a query, the one listed first is the relevant one in 98 of 100 cases"
         " (AUC 0.976); 62 queries",
+        severity="warning",
     ),
     PlantedFinding(
         "label_sorted", "PairClassification",
@@ -390,6 +393,48 @@ PLANTED = [
         )
     ),
     PlantedFinding(
+        "contained_text", "Classification",
+        combine(
+            with_value("default", "train", "text", 7, f"It was late. {SENTENCE} Nobody saw them come back."),
+            with_value("default", "test", "text", 3, SENTENCE.upper()),
+        ),
+        "default/test.text", 1, 1 / 24, ("row 3",), detail="in train, 1 whole", twins=("train: row 7",),
+    ),
+    PlantedFinding(
+        "qrels_at_chance", "Retrieval",
+        combine(
+            with_rows("queries", "test", *((f"r{n}", f"{n:02} swarms left {n:02}") for n in range(100))),
+            with_rows("corpus", "test", *((f"e{n}", "", f"{(n - 51) % 100:02} drones {(n - 51) % 100:02}") for n in range(100))),
+            with_rows("qrels", "test", *((f"r{n}", f"e{n}", 1) for n in range(100))),
+        ),
+        "qrels/test", 102, 1.0, detail="2% share a rare word, 48% of the texts of different rows",
+    ),
+    PlantedFinding(
+        "pairs_at_chance", "PairClassification",
+        with_rows(
+            "default", "test", *((f"e{n}", f"claim {n:02}", f"Behauptung {(n - 52) % 100:02}", n % 2) for n in range(100))
+        ),
+        "default/test", 104, 1.0, detail="4% share a rare word, 46% of the texts of different rows",
+    ),
+    PlantedFinding(
+        "shifted_pairs", "PairClassification",
+        with_rows(
+            "default", "test", *((f"e{n}", f"claim {n:02}", f"Behauptung {(n - 1) % 100:02}", n % 2) for n in range(100))
+        ),
+        "default/test", 104, 1.0,
+        detail="98% share a rare word with the second text of the next row, 4% with their own",
+    ),
+    PlantedFinding(
+        "frequent_positive", "Retrieval",
+        combine(
+            with_rows("queries", "test", *((f"r{n}", f"{n:02} swarms left {n:02}") for n in range(58))),
+            with_rows("corpus", "test", *((f"e{n}", "", f"{n:03} drones and cells {n:03}") for n in range(200))),
+            with_rows("qrels", "test", *((f"r{n}", "e199" if n < 12 else f"e{n}", 1) for n in range(58))),
+        ),
+        "qrels/test.corpus-id", 12, 12 / 60, tuple(f"r{n} e199" for n in range(5)),
+        detail="one of them for 12 of 60 queries",
+    ),
+    PlantedFinding(
         "too_few_negatives", "Contrastive",
         combine(
             with_value("faq", "train", "negatives", 0, ["0 text against question 0", "0 text against question 1"]),
@@ -454,7 +499,7 @@ CHANGES = {
             with_value("faq", "train", "query", 3, "0 question number 0"),
             with_value("faq", "train", "positives", 3, ["0 text for question 0", "another text"]),
         ),
-        ["duplicate_pair", "duplicate_text", "duplicate_text"],
+        ["duplicate_pair", "duplicate_text"],
     ),
 }  # fmt: skip
 
@@ -472,7 +517,7 @@ def test_a_planted_finding_is_reported_with_all_its_fields(planted: PlantedFindi
     location = first.config, first.split
     assert first == Finding(
         planted.kind,
-        KINDS[planted.kind].severity,
+        planted.severity or KINDS[planted.kind].severity,
         *location,
         first.column,
         planted.count,

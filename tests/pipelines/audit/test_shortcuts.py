@@ -151,7 +151,11 @@ def test_shared_words_are_part_of_the_task_until_they_alone_tell_the_label() -> 
 def test_fewer_shared_words_for_the_same_meaning_are_reported_as_early_as_lengths() -> None:
     seconds = ["six ten" if number % 2 or number >= 200 else "one two" for number in range(400)]
     [finding] = find("PairClassification", sentence1=["one two"] * 400, sentence2=seconds, labels=[0, 1] * 200)
-    assert "the one with fewer shared words has the label yes in 75 of 100 cases" in finding.detail
+    assert finding.detail == (
+        "of two pairs with different labels, the one with fewer shared words has the label yes in 75 of 100 cases (AUC 0.750);"
+        " perhaps the scale or the labels are inverted"
+    )
+    assert finding.severity == "warning"
 
 
 def test_scores_that_follow_the_shared_words_are_reported() -> None:
@@ -165,6 +169,14 @@ def test_scores_that_follow_the_shared_words_are_reported() -> None:
     )
     assert finding.examples == (
         "scores of 0.0: median 0% of the words in both texts, others 45% of the words in both texts",
+    )
+    assert finding.severity == "info"
+    inverted = find("STS", sentence1=[" ".join(words)] * 200, sentence2=seconds, score=[5 - score for score in scores])
+    [finding] = [one for one in inverted if one.kind == "label_by_overlap"]
+    assert finding.severity == "warning"
+    assert finding.detail == (
+        "scores fall with the share of words in both texts: Spearman -1.00, where 0 is chance and -1 the reverse order;"
+        " perhaps the scale or the labels are inverted"
     )
 
 
@@ -228,8 +240,14 @@ def test_candidates_are_compared_within_their_query_and_every_query_counts_the_s
 def test_a_list_whose_relevant_candidates_come_first_is_reported() -> None:
     found = rerank([("ask", [f"x{n}"], [f"y{n}"]) for n in range(40)])
     assert [(one.kind, one.severity, one.examples) for one in found] == [
-        ("label_by_position", "info", ("relevant: median place 1, others place 2",))
+        ("label_by_position", "warning", ("relevant: median place 1, others place 2",))
     ]
+
+
+@pytest.mark.parametrize(("strength", "severity"), [(0.89, None), (0.9, "warning"), (0.1, "warning")])
+def test_a_place_that_decides_nine_of_ten_cases_is_a_warning(strength: float, severity: str | None) -> None:
+    [place] = [rule for rule in shortcuts.LIST_RULES if rule.kind == "label_by_position"]
+    assert place.severity(strength) == severity
 
 
 def test_words_of_the_query_in_the_candidates_are_measured_on_a_fixed_part_of_many_queries(
@@ -338,6 +356,15 @@ def test_a_source_that_tells_which_texts_have_no_label_is_reported() -> None:
     assert finding.detail == (
         "no label: guessed right for 86% of the rows from this column, for 60% without it; Cramér's V 0.73"
     )
+
+
+@pytest.mark.parametrize(("column", "severity"), [("origin", "warning"), ("label_name", "info"), ("Rating", "info")])
+def test_a_column_that_gives_the_label_away_is_a_warning_unless_it_is_the_label_again(
+    column: str, severity: str
+) -> None:
+    [finding] = leaks("Classification", label=[0, 1] * 100, **{column: ["bad", "good"] * 100})
+    assert finding.severity == severity
+    assert finding.detail.endswith("Cramér's V 1.00")
 
 
 SCORES = [number / 80 for number in range(400)]

@@ -311,11 +311,11 @@ def test_a_defect_in_a_builder_does_not_stop_the_others(server: FaultyServer, tm
     process = build(server, tmp_path, "cedr", "terra", defect="cedr-classification")
     assert process.returncode == 1
     assert "ZeroDivisionError: a row of data" in process.stderr, "the traceback is for this terminal"
-    assert "cedr-classification@3.0.0: unexpected ZeroDivisionError" in process.stderr
+    assert "cedr-classification@4.0.0: unexpected ZeroDivisionError" in process.stderr
     report = read_report(tmp_path)["datasets"]
     assert report["terra-pairclassification"]["state"] == "built"
     [error] = report["cedr-classification"]["errors"]
-    assert (error["kind"], error["what"]) == ("DatasetError", "cedr-classification@3.0.0: unexpected ZeroDivisionError")
+    assert (error["kind"], error["what"]) == ("DatasetError", "cedr-classification@4.0.0: unexpected ZeroDivisionError")
     assert error["where"].startswith("pipelines/release/writing.py, line ")
     assert "a row of data" not in str(error)
 

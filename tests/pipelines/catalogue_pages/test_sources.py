@@ -80,9 +80,7 @@ def test_show_sources_prints_the_page_or_an_object_a_source(
     monkeypatch.setenv("EMBEDDING_DATASETS_CACHE", str(tmp_path))
     monkeypatch.setattr("sys.argv", ["show", "--sources", "terra"])
     assert show.main() == 0
-    assert (
-        "\n  TERRa.zip" + " " * 41 + "907.3 KB  open     known\n" in capsys.readouterr().out
-    )
+    assert "\n  TERRa.zip" + " " * 41 + "907.3 KB  open     known\n" in capsys.readouterr().out
     monkeypatch.setattr("sys.argv", ["show", "--sources", "rubq", "cedr", "--json"])
     assert show.main() == 0
     cedr, rubq = (json.loads(line) for line in capsys.readouterr().out.splitlines())

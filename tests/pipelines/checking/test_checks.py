@@ -251,3 +251,73 @@ def test_audit_language_all_detects_the_language_of_every_text(
     assert run("check", release_dir, "--audit-language", "all").returncode == 0, (
         "the manifest has the counts of a sample of texts"
     )
+
+
+RULES = """\
+rules:
+- {name: no-links, column: sentence1, must_not: 'https?://'}
+- {name: scores, column: score, between: [0, 5], severity: error}
+"""
+
+
+def test_rules_beside_the_data_or_named_are_applied_in_every_form(tmp_path: Path) -> None:
+    tables = with_value("default", "test", "sentence1", 1, f"{'a ' * 60}http://example.org is here")(
+        clean_tables("STS")
+    )
+    dataset_dir = write_dataset(tmp_path / "set", tables)
+    assert "rule" not in run("check", str(dataset_dir)).stdout
+    (dataset_dir / "checks.yaml").write_text(RULES, "utf-8")
+    page = run("check", str(dataset_dir), "--html", str(tmp_path / "r.html"), "--findings", str(tmp_path / "rows"))
+    words = " ".join(page.stdout.split())
+    assert 'default/test/sentence1 violated rule; no-links: must_not "https?://" “…' in words
+    assert page.returncode == 0
+    assert run("check", str(dataset_dir), "--fail-on", "rule:25%").returncode == 1
+    [example] = re.findall(r"<mark>.*?</mark>", (tmp_path / "r.html").read_text("utf-8"))
+    assert example == "<mark>http://</mark>"
+    [found] = (tmp_path / "rows" / "set" / "rule").iterdir()
+    assert pl.read_parquet(found)["detail"].to_list() == ['no-links: must_not "https?://"']
+    (tmp_path / "own.yaml").write_text(RULES.replace("[0, 5]", "[6, 9]"), "utf-8")
+    for form, part in [
+        ("json", '"kind": "rule"'),
+        ("sarif", '"ruleId": "rule"'),
+        ("github", "::error title=set%3A rule::"),
+    ]:
+        done = run("check", str(dataset_dir), "--rules", str(tmp_path / "own.yaml"), "--format", form)
+        assert done.returncode == 4, "a rule may be an error"
+        assert part in done.stdout
+    (dataset_dir / "checks.yaml").write_text(RULES.replace("must_not", "must"), "utf-8")
+    assert "rule" in run("check", str(dataset_dir)).stdout
+
+
+def test_a_release_is_checked_with_named_rules_and_stays_sound(
+    tmp_path: Path, golden_release: Callable[[str], BuildResult]
+) -> None:
+    (tmp_path / "own.yaml").write_text("rules: [{name: short, column: text, characters: [0, 5]}]\n", "utf-8")
+    release_dir = golden_release("cedr-classification").release_dir
+    done = run("check", str(release_dir), "--rules", str(tmp_path / "own.yaml"), "--json")
+    report = json.loads(done.stdout)
+    assert (done.returncode, report["problems"]) == (0, [])
+    assert {finding["detail"] for finding in report["findings"] if finding["kind"] == "rule"} == {
+        "short: characters [0, 5]"
+    }
+
+
+def test_rules_are_written_beside_the_data_once_and_kept_by_them(tmp_path: Path) -> None:
+    dataset_dir = write_dataset(tmp_path / "set", clean_tables("Retrieval"))
+    assert run("check", str(dataset_dir), "--write-rules", "--language", "eng-Latn").returncode == 0
+    written = (dataset_dir / "checks.yaml").read_text("utf-8")
+    assert "- name: corpus-text" in written
+    done = run("check", str(dataset_dir), "--json")
+    assert (done.returncode, json.loads(done.stdout)["languages"]) == (0, ["eng-Latn"])
+    assert not [finding for finding in json.loads(done.stdout)["findings"] if finding["kind"] == "rule"]
+    done = run("check", str(dataset_dir), "--write-rules")
+    assert (done.returncode, "there are rules already" in done.stderr) == (2, True)
+    assert (dataset_dir / "checks.yaml").read_text("utf-8") == written
+
+
+def test_a_mistake_in_rules_ends_the_check_with_file_and_line(tmp_path: Path) -> None:
+    dataset_dir = write_dataset(tmp_path / "set", clean_tables("STS"))
+    (dataset_dir / "checks.yaml").write_text("rules:\n- name: a\n  colum: b\n", "utf-8")
+    done = run("check", str(dataset_dir))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{dataset_dir / 'checks.yaml'}, line 3" in done.stderr

@@ -53,9 +53,11 @@ def test_an_older_retrieval_dataset_with_one_corpus_for_all_splits_is_read_as_in
 
 def test_a_finding_in_a_shared_corpus_is_reported_once_at_its_own_location(tmp_path: Path) -> None:
     tables = clean_tables("Reranking")
-    corpus = pl.concat([tables["corpus"]["test"], pl.DataFrame({"id": ["d4"], "title": [""], "text": ["&amp;"]})])
+    added = pl.DataFrame({"id": ["d4", "d5"], "title": ["", ""], "text": ["&amp;", "Ants bite."]})
+    corpus = pl.concat([tables["corpus"]["test"], added])
     report = report_of(write_dataset(tmp_path, tables | {"corpus": {"corpus": corpus}}))
-    assert finding_counts(report) == [("html_residue", "corpus/corpus/text", 1)]
+    counts = [("html_residue", "corpus/corpus/text", 1), ("duplicate_text", "corpus/corpus/text", 1)]
+    assert finding_counts(report) == counts
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import html
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -131,18 +132,20 @@ def test_a_finding_is_shown_with_its_definition_and_the_rows_concerned(tmp_path:
 def test_judgements_without_a_query_or_a_document_do_not_stop_a_report(tmp_path: Path) -> None:
     tables = with_rows("qrels", "test", (None, "d1", 1), ("q1", None, 1))(clean_tables("Retrieval"))
     _, page = page_of(write_dataset(tmp_path / "set", tables), tmp_path / "report.html")
-    assert page.text.count("null_value") == 3, "in two findings, and where it is defined"
+    assert page.text.count("null_value") == 2, "where it is found, and where it is defined"
     assert "q1 score 1 queries: text who makes honey (test)" in " ".join(page.text.split())
 
 
-def test_charts_come_before_findings_and_each_kind_is_defined_once(tmp_path: Path) -> None:
+def test_findings_come_first_and_each_kind_is_listed_and_defined_once(tmp_path: Path) -> None:
     tables = with_rows("qrels", "test", (None, "d1", 1), ("q1", None, 1))(clean_tables("Retrieval"))
     _, page = page_of(write_dataset(tmp_path / "set", tables), tmp_path / "report.html")
     words = " ".join(page.text.split())
-    headings = ["Findings", "Tables", "What the findings mean"]
+    headings = ["Findings", "Lengths and labels", "Tables", "What the findings mean"]
     assert [words.index(f" {heading} ") for heading in headings] == sorted(words.index(f" {one} ") for one in headings)
     assert words.count(" ".join(KINDS["null_value"].definition.split())) == 1
-    assert words.count("null instead of a value") == 4, "in the verdict, in two findings, and where it is defined"
+    assert words.count("null instead of a value") == 3, "in the verdict, where it is found, and where it is defined"
+    assert "qrels/test.corpus-id 1 (20.00 %) qrels/test.query-id 1 (20.00 %)" in words
+    assert not any("open" in attributes for tag, attributes in page.elements if tag == "details"), "examples are folded"
     assert f" with {installation.describe()}." in words
 
 
@@ -180,6 +183,12 @@ def test_a_report_of_several_datasets_has_a_section_for_each(
     assert run("check", *names, "--html", str(out)).returncode == 2
     assert out.read_text("utf-8") == text, "the same data give the same report"
     assert [path.name for path in out.parent.iterdir()] == ["report.html"]
+
+
+def test_there_is_no_report_of_what_could_not_be_read(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert run("check", str(tmp_path / "empty"), "--html", str(tmp_path / "report.html")).returncode == 2
+    assert not (tmp_path / "report.html").exists()
 
 
 def test_a_damaged_release_is_shown_as_damaged(tmp_path: Path, golden_release: Callable[[str], BuildResult]) -> None:
@@ -228,9 +237,36 @@ def test_a_leak_is_shown_with_the_rows_that_it_repeats_and_a_conflict_with_the_o
     leaks = {name: twins for (kind, name), twins in found.items() if kind == "split_leak"}
     assert [twin[0].startswith("train: ") for twins in leaks.values() for twin in twins] == [True, True]
     texts = [[twin[1:] for twin in twins] for twins in leaks.values()]
-    assert texts == [[("Bees make honey.", "1")], [("Ants bite.", "0")]]
+    assert texts == [[("Bees make honey.", "1")], [("A<mark>nts bite.</mark>", "0")]]
     conflicts = [twins for (kind, _), twins in found.items() if kind == "conflicting_label"]
     assert [("Wax.", "1")] in [[twin[1:] for twin in twins] for twins in conflicts]
+
+
+def test_the_part_that_is_wrong_is_marked_also_far_inside_a_text(tmp_path: Path) -> None:
+    long = f"{'word ' * 80}<br> & more"
+    table = pl.DataFrame({"sentences": [long, "a <b>", "c"], "labels": ["x", "y", "y"]})
+    text, page = page_of(write_dataset(tmp_path / "set", {"default": {"test": table}}), tmp_path / "report.html")
+    assert re.findall("<mark>.*?</mark>", text) == ["<mark>&lt;br&gt;</mark>", "<mark>&lt;b&gt;</mark>"]
+    assert "…word word word word word word <mark>&lt;br&gt;</mark> &amp; more</dd>" in text
+    assert [tag for tag, _ in page.elements].count("mark") == 2
+
+
+def test_what_a_design_implies_is_folded_below_the_findings(tmp_path: Path) -> None:
+    [result] = check_subsets(write_dataset(tmp_path / "set", LEAKING))
+    leaks = [one for one in result.findings if one.kind == "split_leak"]
+    findings = [replace(one, by_design=one in leaks, why="So it is." * (one in leaks)) for one in result.findings]
+    html_report.write(tmp_path / "r.html", [html_report.section(replace(result, findings=tuple(findings)))])
+    text = " ".join(Page((tmp_path / "r.html").read_text("utf-8")).text.split())
+    assert (
+        text.index("conflicting_label")
+        < text.index("By design: text also in an earlier split")
+        < text.index("So it is.")
+    )
+
+
+def test_an_empty_header_cell_is_nowhere(tmp_path: Path) -> None:
+    text, _ = page_of(write_dataset(tmp_path / "set", clean_tables("STS")), tmp_path / "report.html")
+    assert "<th></th>" not in text
 
 
 def test_a_report_shows_twins_and_code_and_the_verdict(tmp_path: Path) -> None:

@@ -1,11 +1,15 @@
 """Datasets in layouts of others are read without `--map`; what was read as what is said."""
 
+import gzip
+import json
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from builders.errors import SourceError
+from pipelines.checking.columns import parse_column_map
 from pipelines.checking.datasets import ForeignDataset, ForeignOptions, find_files, read_datasets
 from pipelines.checking.formats import find_dialect
 from tests.support.foreign import finding_counts, report_of, write_json_lines
@@ -82,7 +86,7 @@ def test_lists_of_candidates_of_a_test_split_are_reranking(tmp_path: Path) -> No
         ("q1", "q1-d0", 1),
         ("q1", "q1-d1", 0),
     ]
-    assert rows_of(dataset, "top_ranked", "test")[0] == {"query-id": "q0", "corpus-ids": ["q0-d0", "q0-d1", "q0-d2"]}
+    assert rows_of(dataset, "top_ranked", "test")[0] == {"query-id": "q0", "corpus-ids": ["q0-d2", "q0-d0", "q0-d1"]}
     assert read(tmp_path, task="Contrastive").task.type.name == "Contrastive"
 
 
@@ -113,6 +117,7 @@ def test_pairs_under_other_names_are_read(
     assert row.keys() >= read_as
     if task == "Classification":
         assert row["text"] == f"{SENTENCES[0]}\n{SENTENCES[1]}"
+        assert finding_counts(report_of(tmp_path), "error") == [], "a split to train on is not missed"
 
 
 def test_lists_of_pairs_are_one_pair_a_row(tmp_path: Path) -> None:
@@ -150,11 +155,103 @@ def test_columns_of_ours_are_never_read_as_others(tmp_path: Path) -> None:
     assert not [note for note in dataset.notes if "read as" in note]
 
 
-def test_columns_that_nobody_uses_are_an_error_with_the_command_that_reads_them(tmp_path: Path) -> None:
-    write_json_lines(tmp_path / "train.jsonl", *({"Utt": text, "Klass": n % 2} for n, text in enumerate(SENTENCES)))
+@pytest.mark.parametrize(
+    ("rows", "options"),
+    [
+        ([{"Utt": text, "Klass": n % 2} for n, text in enumerate(SENTENCES)],
+         "--task Classification --map text=Utt --map label=Klass"),
+        ([{"left": text, "right": text[::-1], "same": n % 2} for n, text in enumerate(SENTENCES)],
+         "--task PairClassification --map sentence1=left --map sentence2=right --map labels=same"),
+        ([{"left": text, "right": text[::-1], "close": n / 2} for n, text in enumerate(SENTENCES)],
+         "--task STS --map sentence1=left --map sentence2=right --map score=close"),
+        ([{"Frage": text, "Antwort": text[::-1]} for text in SENTENCES],
+         "--task Contrastive --map query=Frage --map positives=Antwort"),
+    ],
+    ids=["texts", "pairs with a label", "pairs with a score", "pairs"],
+)  # fmt: skip
+def test_columns_that_nobody_uses_are_an_error_with_the_command_that_reads_them(
+    rows: list[dict[str, Any]], options: str, tmp_path: Path
+) -> None:
+    write_json_lines(tmp_path / "train.jsonl", *rows)
     with pytest.raises(SourceError, match="no table of a known task type") as caught:
         read(tmp_path)
-    assert "--task Classification --map text=Utt --map label=Klass" in str(caught.value)
+    assert str(caught.value.todo).endswith(f"for example {options}")
+    _, task, *columns = options.split()
+    dataset = read(tmp_path, task=task, columns=parse_column_map(columns[1::2]))
+    assert dataset.task.type.name == task
+    assert not dataset.findings
+
+
+def test_columns_without_a_text_get_no_proposal(tmp_path: Path) -> None:
+    write_json_lines(tmp_path / "train.jsonl", {"a": 1, "b": 2})
+    with pytest.raises(SourceError) as caught:
+        read(tmp_path)
+    assert caught.value.todo == "rename its configs or columns, or say which are which: --map text=sentence"
+
+
+def test_a_file_without_a_header_is_an_error_that_asks_for_one(tmp_path: Path) -> None:
+    (tmp_path / "train.csv").write_text("".join(f"{text},{text[::-1]},2.5\n" for text in SENTENCES), "utf-8")
+    with pytest.raises(SourceError) as caught:
+        read(tmp_path)
+    assert caught.value.todo == "put a line with names of columns first: the first row was taken for them"
+
+
+def test_ids_are_not_proposed_as_texts(tmp_path: Path) -> None:
+    rows = [{"code": f"{n:040}", "Utt": text, "Klass": n % 2} for n, text in enumerate(SENTENCES)]
+    write_json_lines(tmp_path / "train.jsonl", *rows)
+    with pytest.raises(SourceError, match="--map text=Utt --map label=Klass"):
+        read(tmp_path)
+
+
+def test_training_data_without_our_ids_and_kinds_of_negatives_are_read(tmp_path: Path) -> None:
+    write_json_lines(tmp_path / "train.jsonl", {"query": "a", "positives": ["b"], "negatives": ["c", "d"]})
+    for options in ({}, {"task": "Contrastive"}):
+        [row] = rows_of(read(tmp_path, **options), "default", "train")
+        assert (row["id"], row["negatives"], row["negative_kinds"]) == ("0", ["c", "d"], ["provided", "provided"])
+
+
+ROWS = [{"text": text, "label": number % 2} for number, text in enumerate(SENTENCES)]
+MEDI = [{"query": ["Find:", text], "pos": ["Find:", "b"], "neg": ["Find:", "c"], "task_id": 1} for text in SENTENCES]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "task", "column", "values"),
+    [
+        ("medi-data.json", json.dumps(MEDI).encode(), "Contrastive", "query", SENTENCES),
+        ("train.json", json.dumps(ROWS).encode(), "Classification", "text", SENTENCES),
+        (
+            "train.csv",
+            "text;label\nснег;1\nдождь, град;0\n".encode("cp1251"),
+            "Classification",
+            "text",
+            ["снег", "дождь, град"],
+        ),
+        ("train.jsonl.gz", gzip.compress(b'{"text": "a", "label": 0}\n'), "Classification", "text", ["a"]),
+    ],
+    ids=["MEDI", "a JSON array", "semicolons in Windows-1251", "JSON lines in gzip"],
+)
+def test_files_as_others_publish_them_are_read(
+    name: str, content: bytes, task: str, column: str, values: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    dataset = read(tmp_path)
+    assert dataset.task.type.name == task
+    assert [row[column] for row in rows_of(dataset, "default", "train")] == values
+
+
+def test_an_arrow_file_alone_is_read(tmp_path: Path) -> None:
+    pl.DataFrame(ROWS).write_ipc_stream(tmp_path / "data.arrow")
+    assert [row["text"] for row in rows_of(read(tmp_path), "default", "train")] == SENTENCES
+    assert [row["text"] for row in rows_of(read(tmp_path / "data.arrow"), "default", "train")] == SENTENCES
+
+
+def test_a_text_file_is_an_error_that_says_how_to_make_it_a_table(tmp_path: Path) -> None:
+    (tmp_path / "train.txt").write_text("a\nb\n", "utf-8")
+    for path in (tmp_path, tmp_path / "train.txt"):
+        with pytest.raises(SourceError) as caught:
+            read(path)
+        assert "a .txt is a .tsv if its first line names the columns, such as text<TAB>label" in str(caught.value.todo)
+        assert "train.txt" in f"{caught.value.where} {caught.value.found}"
 
 
 @pytest.mark.parametrize(

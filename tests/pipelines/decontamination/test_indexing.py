@@ -56,42 +56,45 @@ def test_every_text_has_an_entry_with_the_row_that_it_is_of(tmp_path: Path) -> N
         ("pairs", "1.0.0", "default", "test", "sentence1", 10),
         ("pairs", "1.0.0", "default", "test", "sentence2", 10),
     ]
-    assert index.rows[:2].to_pylist() == ["d0", "d1"]
+    assert index.columns["row"][:2].to_pylist() == ["d0", "d1"]
     reviews = datasets[1].frames["default"]["test"]
     names = name_rows(reviews, pl.Series(range(25), dtype=pl.UInt32)).to_list()
-    assert index.rows[43:68].to_pylist() == names
+    assert index.columns["row"][43:68].to_pylist() == names
     first = datasets[0].frames["corpus"]["test"].select(model_input("corpus", "text")).collect().to_series()
-    assert index.exact[:40].tolist() == [int(number) for number in hash_texts(first)]
+    assert index.columns["exact"][:40].tolist() == [int(number) for number in hash_texts(first)]
 
 
 def test_equal_rows_without_ids_have_the_names_of_the_audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(indexing, "BATCH_ROWS", 4)
     same = classification("same", ["one", "two", "one", "one", "three", "two", "one"], [0] * 7)
     names = name_rows(same.frames["default"]["test"], pl.Series(range(7), dtype=pl.UInt32)).to_list()
-    assert index_of([same], tmp_path).rows.to_pylist() == names
+    assert index_of([same], tmp_path).columns["row"].to_pylist() == names
     assert names[6].endswith("-4")
 
 
 def test_both_texts_of_a_row_follow_each_other(tmp_path: Path) -> None:
     pairs = [("first of one", "second of one"), ("first of two", "second of two")]
     index = index_of([similarity("pairs", pairs, [0.0, 3.5])], tmp_path)
-    assert index.exact.tolist() == numbers("first of one", "second of one", "first of two", "second of two")
-    assert index.table.tolist() == [0, 1, 0, 1]
+    assert index.columns["exact"].tolist() == numbers("first of one", "second of one", "first of two", "second of two")
+    assert index.columns["table"].tolist() == [0, 1, 0, 1]
     assert [table.pair for table in index.tables] == [1, 0]
-    assert index.labels.tolist() == numbers("0", "0", "3.5", "3.5")
+    assert index.columns["label"].tolist() == numbers("0", "0", "3.5", "3.5")
 
 
 def test_a_query_has_the_entries_of_its_relevant_documents(tmp_path: Path) -> None:
     index = index_of(some_datasets()[1:2] + some_datasets()[:1], tmp_path)
     assert index.tables[2].config == "queries"
-    lists = [array.tolist() for array in np.split(index.positives.values, index.positives.offsets[1:-1])][65:]
+    lists = [
+        array.tolist()
+        for array in np.split(index.columns["positives"].values, index.columns["positives"].offsets[1:-1])
+    ][65:]
     assert lists == [[25 + 1, 25 + 3], [], [25 + 3]]
 
 
 def test_labels_are_hashed_by_number_and_by_name(tmp_path: Path) -> None:
     index = index_of([classification("reviews", ["a b", "c d"], [2, 0])], tmp_path)
-    assert index.labels.tolist() == numbers("2", "0")
-    assert index.label_names.tolist() == numbers("fair", "bad")
+    assert index.columns["label"].tolist() == numbers("2", "0")
+    assert index.columns["label_name"].tolist() == numbers("fair", "bad")
 
 
 def test_only_the_evaluated_split_is_indexed_unless_others_are_requested(tmp_path: Path) -> None:
@@ -115,8 +118,8 @@ def test_a_null_is_an_entry_that_matches_nothing(tmp_path: Path) -> None:
     frame = pl.LazyFrame({"text": ["a b", None, ""], "label": [0, None, 0]}, {"text": pl.String, "label": pl.Int64})
     dataset = IndexedDataset("reviews", "", tasks.Classification(("x",), ("test",)), {"default": {"test": frame}})
     index = index_of([dataset], tmp_path)
-    assert (index.exact != 0).tolist() == [True, False, False]
-    assert (index.labels != 0).tolist() == [True, False, True]
+    assert (index.columns["exact"] != 0).tolist() == [True, False, False]
+    assert (index.columns["label"] != 0).tolist() == [True, False, True]
 
 
 def test_the_bytes_are_the_same_with_other_batches_threads_and_hash_seeds(
@@ -150,12 +153,12 @@ def test_no_text_and_no_label_is_in_the_file(tmp_path: Path) -> None:
     assert b"good" not in content
 
 
-def test_an_entry_takes_at_most_120_bytes(tmp_path: Path) -> None:
+def test_an_entry_takes_at_most_180_bytes(tmp_path: Path) -> None:
     source = random.Random(3)
     documents = [sentence(source, source.randint(40, 100)) for _ in range(1_500)]
     queries = [(sentence(source, 9), [number]) for number in range(500)]
     index_tables([retrieval("facts", documents, queries)], tmp_path / "index")
-    assert (tmp_path / "index").stat().st_size < 120 * 2_000
+    assert (tmp_path / "index").stat().st_size < 180 * 2_000
 
 
 def test_a_release_is_indexed_with_its_version_and_content_hash(
@@ -220,7 +223,7 @@ def test_both_sides_of_a_text_are_found_as_a_pair(tmp_path: Path) -> None:
     rows = [(0, "anchor", PAIRS[0][0]), (0, "negative", PAIRS[0][1]), (1, "anchor", PAIRS[1][0])]
     index = index_of([classification("inference", TEXTS, [0, 1, 2])], tmp_path)
     batch = TextBatch("c", pl.DataFrame(rows, TEXT_SCHEMA, orient="row"), pl.DataFrame(schema=LABEL_SCHEMA))
-    matches = find_matches(arrange_index(index), batch).matches
+    matches = find_matches(arrange_index(index), batch, whole_texts=True).matches
     assert matches.select("corpus_row", "corpus_column", "column", "kind", "unit").rows() == [
         (0, "anchor", "text[premise]", "exact", "pair"),
         (0, "negative", "text[hypothesis]", "exact", "pair"),
@@ -231,7 +234,7 @@ def test_both_sides_of_a_text_are_found_as_a_pair(tmp_path: Path) -> None:
 def test_both_sides_of_an_available_text_are_stored(tmp_path: Path) -> None:
     dataset = classification("inference", TEXTS, [0, 1, 2])
     index = index_of([dataset], tmp_path)
-    stored = store_texts(index, [dataset], tmp_path).texts(np.arange(len(index.exact)))
+    stored = store_texts(index, [dataset], tmp_path).texts(np.arange(len(index.columns["exact"])))
     assert stored.to_list() == [*TEXTS, *(side for pair in PAIRS for side in pair)]
 
 
@@ -244,7 +247,10 @@ def test_a_premise_ends_at_the_first_hypothesis(tmp_path: Path) -> None:
         [classification("plain", ["A dog.", "He said: Hypothesis: it barks."], [0, 0])], tmp_path / "plain"
     )
     assert [one.column for one in expected] == ["text"]
-    assert read_index(tmp_path / "index").exact[1:].tolist() == read_index(tmp_path / "plain").exact.tolist()
+    assert (
+        read_index(tmp_path / "index").columns["exact"][1:].tolist()
+        == read_index(tmp_path / "plain").columns["exact"].tolist()
+    )
 
 
 def test_one_text_of_another_form_leaves_all_as_they_are(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.checking.batches import LABEL_SCHEMA, TEXT_SCHEMA, TextBatch
-from pipelines.decontamination.index_file import Lookup, arrange_index
+from pipelines.decontamination.index_file import Lookup, TextIndex, arrange_index
 from pipelines.decontamination.indexing import IndexedDataset
 from pipelines.decontamination.matching import MATCH_SCHEMA, ORDER, find_matches, short_texts
 from tests.support.benchmark_tables import LATIN, classification, index_of, retrieval, sentence, similarity, store_texts
@@ -91,6 +91,7 @@ def test_a_match_names_both_sides(tmp_path: Path, source: random.Random) -> None
             "similarity": 1.0,
             "is_estimated": False,
             "unit": "text",
+            "view": "as is",
         }
     ]
 
@@ -109,7 +110,7 @@ def test_near_is_measured_where_the_release_is_available_and_estimated_elsewhere
         assert not match["is_estimated"]
         assert match["similarity"] == pytest.approx(jaccard(texts, corpus, match), abs=1e-9)
         assert match["similarity"] >= 0.8
-    estimated = find_matches(lookup, corpus).matches
+    estimated = find_matches(lookup, corpus, whole_texts=True).matches
     assert estimated["is_estimated"].all()
     assert 10 < len(estimated) < 40
 
@@ -135,7 +136,7 @@ def test_planted_leaks_are_all_found_and_nothing_else(tmp_path: Path, texts: lis
     rows += [sentence(source, 5 + number % 200, LATIN if number % 2 else matching_syllables()) for number in range(500)]
     stored = store_texts(lookup.index, [dataset], tmp_path)
     matches = find_matches(lookup, batch([{"text": row} for row in rows]), stored).matches
-    names = dict(zip(lookup.index.rows.to_pylist(), texts, strict=True))
+    names = dict(zip(lookup.index.columns["row"].to_pylist(), texts, strict=True))
     listed = {
         (row, names[name], kind) for row, name, kind in found(matches, "corpus_row", "row", "kind") if kind != "near"
     }
@@ -183,7 +184,7 @@ def test_a_text_split_over_two_fields_of_a_row_is_contained(tmp_path: Path, sour
     lookup = lookup_of(tmp_path, dataset)
     corpus = batch([{"title": title, "text": text}, {"title": title}, {"text": text}])
     stored = store_texts(lookup.index, [dataset], tmp_path)
-    matches = find_matches(lookup, corpus, stored).matches
+    matches = find_matches(lookup, corpus, stored, whole_texts=True).matches
     assert found(matches, "corpus_row", "corpus_column", "kind") == [(0, "title+text", "contained")]
 
 
@@ -195,7 +196,7 @@ def test_a_pair_in_one_row_is_a_unit_in_either_order(
     lookup = lookup_of(tmp_path, similarity("pairs", [(one, other), (one, sentence(source, 9))], [3.0, 1.0]))
     rows = [{fields[0]: one, fields[1]: other}, {fields[0]: one, fields[1]: sentence(source, 9)}]
     matches = find_matches(lookup, batch(rows)).matches
-    first = lookup.index.rows[0].as_py()
+    first = lookup.index.columns["row"][0].as_py()
     units = {
         (row, name == first, column): unit
         for row, name, column, unit in found(matches, "corpus_row", "row", "column", "unit")
@@ -274,7 +275,7 @@ def test_equal_rows_of_a_benchmark_are_all_reported(tmp_path: Path) -> None:
     text = sentence(random.Random(4), 9)
     lookup = lookup_of(tmp_path, classification("one", [text, text], [0, 0]), classification("two", [text], [0]))
     matches = find_matches(lookup, batch([{"text": text}])).matches
-    name = lookup.index.rows[0].as_py()
+    name = lookup.index.columns["row"][0].as_py()
     assert found(matches, "dataset", "row") == [("one", name), ("one", f"{name}-2"), ("two", name)]
 
 
@@ -313,7 +314,7 @@ def test_texts_that_are_not_those_of_the_index_are_not_available(tmp_path: Path)
     lookup = lookup_of(tmp_path, classification("reviews", texts, [0] * 4), similarity("pairs", [("a", "b")], [1.0]))
     changed = classification("reviews", [texts[0], "other", texts[2]], [0] * 3)
     stored = store_texts(lookup.index, [changed, similarity("pairs", [("a", "b")], [1.0])], tmp_path)
-    given = stored.texts(lookup.index.table.nonzero()[0][::-1]).to_list()
+    given = stored.texts(lookup.index.columns["table"].nonzero()[0][::-1]).to_list()
     assert stored.texts(pl.Series([3, 0, 1, 2, 0]).to_numpy()).to_list() == [
         None,
         texts[0],
@@ -336,6 +337,104 @@ def test_a_text_of_a_template_is_compared_with_the_most_similar_ones(tmp_path: P
     texts = [f"{template} {sentence(source, 2)}" for _ in range(300)]
     lookup = lookup_of(tmp_path, classification("reviews", texts, [0] * 300))
     matches = find_matches(lookup, batch([{"text": texts[170]}, {"text": f"{template} other words"}])).matches
-    own = lookup.index.rows[170].as_py()
+    own = lookup.index.columns["row"][170].as_py()
     assert found(matches.filter(pl.col("kind") == "exact"), "corpus_row", "row") == [(0, own)]
     assert 150 < len(matches) <= 200
+
+
+# Views, parts and passages.
+
+QUESTION = "Who wrote the long letter?"
+
+
+@pytest.mark.parametrize(
+    ("written", "kind", "view"),
+    [
+        ("query: {}", "exact", "prefix"),
+        ("Instruct: Given a question, retrieve passages\nQuery: {}", "exact", "prefix"),
+        ("Represent this sentence for searching relevant passages: {}", "exact", "prefix"),
+        ("Represent the question; Input: {}", "exact", "prefix"),
+        ("Retrieve the answer to the question. {}", "exact", "prefix"),
+        ("title: none | text: {}", "exact", "prefix"),
+        ("<|im_start|>user\n{}<|im_end|>", "folded", "chat"),
+        ("[INST] {} [/INST]", "folded", "chat"),
+        ("<b>Who</b> wrote&nbsp;the long letter&#63;", "folded", "html"),
+        ("Who\\u0020wrote the long letter?", "exact", "json"),
+        ("Who [wrote](http://x.org/1) the long letter?", "exact", "markdown"),
+        ("Who wro\u00adte the lo-\nng letter?", "exact", "joined"),
+        ("passage: Who wrote the [long](http://x.org) let&#116;er?", "exact", "html+markdown+prefix"),
+        ("Whowrote the longletter", "folded", "letters"),
+        ("Some other words\nUnknown label = {}\nand more", "contained", "part"),
+        ("{}", "exact", "as is"),
+    ],
+)
+def test_a_text_of_five_words_is_found_however_it_is_written(
+    tmp_path: Path, written: str, kind: str, view: str
+) -> None:
+    lookup = lookup_of(tmp_path, classification("questions", [QUESTION], [0]))
+    corpus = batch([{"text": written.format(QUESTION)}])
+    assert found(find_matches(lookup, corpus).matches, "kind", "view") == [(kind, view)]
+    plain = find_matches(lookup, corpus, whole_texts=True).matches
+    assert found(plain, "view") == ([("as is",)] if view == "as is" else [])
+
+
+def test_a_row_of_the_first_format_has_no_views(tmp_path: Path) -> None:
+    index = index_of([classification("questions", [QUESTION], [0])], tmp_path)
+    old = arrange_index(TextIndex(index.tables, index.columns))
+    assert find_matches(old, batch([{"text": f"query: {QUESTION}"}])).matches.is_empty()
+
+
+@pytest.mark.parametrize("is_available", [True, False])
+@pytest.mark.parametrize("words", [16, 24, 60, 200])
+def test_an_edited_text_inside_a_longer_one_is_a_passage(
+    tmp_path: Path, source: random.Random, words: int, *, is_available: bool
+) -> None:
+    texts = [sentence(source, words) for _ in range(20)]
+    dataset = classification("reviews", texts, [0] * 20)
+    lookup = lookup_of(tmp_path, dataset)
+    stored = store_texts(lookup.index, [dataset], tmp_path) if is_available else None
+    rows = [{"text": f"{sentence(source, 30)} {edit(text, 0.04, source)} {sentence(source, 30)}"} for text in texts]
+    rows += [{"text": f"{sentence(source, 30)} {edit(text, 0.5, source)}"} for text in texts]
+    matches = find_matches(lookup, batch(rows), stored).matches
+    assert found(matches, "corpus_row", "kind", "is_estimated") == [
+        (row, "passage", not is_available) for row in range(20)
+    ]
+    by_name = dict(zip(lookup.index.columns["row"].to_pylist(), texts, strict=True))
+    for row, name, share in found(matches, "corpus_row", "row", "similarity"):
+        assert by_name[name] == texts[row]
+        assert share == pytest.approx(
+            share_of_runs(by_name[name], rows[row]["text"]), abs=1e-9 if is_available else 0.3
+        )
+
+
+def share_of_runs(text: str, row: str) -> float:
+    """The share of a text's runs of three words that a row has, as the definition says."""
+    runs = []
+    for side in (text, row):
+        words = side.lower().replace(".", "").split()
+        runs.append([tuple(words[start : start + 3]) for start in range(len(words) - 2)])
+    return sum(run in runs[1] for run in runs[0]) / len(runs[0])
+
+
+def test_the_beginning_of_a_text_is_a_passage_that_was_cut(tmp_path: Path, source: random.Random) -> None:
+    text = sentence(source, 300)
+    lookup = lookup_of(tmp_path, classification("reviews", [text], [0]))
+    words = text.split(" ")
+    rows = [" ".join(words[:60]), f"query: {' '.join(words[:60])}", " ".join(words[120:180]), " ".join(words[:20])]
+    matches = find_matches(lookup, batch([{"text": row} for row in rows])).matches
+    assert found(matches, "corpus_row", "kind", "view") == [(0, "passage", "cut"), (1, "passage", "cut")]
+
+
+def test_a_notice_that_many_texts_have_is_no_passage_of_them(tmp_path: Path, source: random.Random) -> None:
+    notice = sentence(source, 30)
+    texts = [f"{sentence(source, 8)} {notice}" for _ in range(30)]
+    dataset = classification("reviews", texts, [0] * 30)
+    lookup = lookup_of(tmp_path, dataset)
+    stored = store_texts(lookup.index, [dataset], tmp_path)
+    rows = [
+        {"text": f"{sentence(source, 40)} {notice}"},
+        {"text": f"{sentence(source, 9)} {texts[3]} {sentence(source, 9)}"},
+    ]
+    for available in (stored, None):
+        matches = find_matches(lookup, batch(rows), available).matches
+        assert found(matches, "corpus_row", "kind") == [(1, "contained")]

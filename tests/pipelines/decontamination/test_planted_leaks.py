@@ -108,7 +108,7 @@ def test_ten_thousand_planted_leaks_are_found_and_nothing_else(tmp_path: Path) -
     datasets = [classification("texts", texts, [0] * len(texts)), similarity("pairs", pairs, [1.0] * len(pairs))]
     tables = index_tables(datasets, tmp_path / "index")
     lookup = load_lookup(tmp_path / "index")
-    names = lookup.index.rows.to_pylist()
+    names = lookup.index.columns["row"].to_pylist()
     every = dict(zip([("texts", name, "text") for name in names], texts, strict=False))
     for number, (one, other) in enumerate(pairs):
         name = names[tables[0].rows + 2 * number]

@@ -41,7 +41,7 @@ def test_cedr_2_0_0_and_then_1_0_0_load_their_rows_by_tag_and_main_is_2_0_0(
     build(run, "2.0.0", "1.0.0")
     newest = run("publish", f"{CEDR}@2.0.0", "--org", "org")
     assert newest.returncode == 0, newest.stderr
-    assert "missing   not on the Hub yet: 1.0.0, 3.0.0 (--all-versions)" in newest.stdout
+    assert "missing   not on the Hub yet: 1.0.0, 3.0.0, 4.0.0 (--all-versions)" in newest.stdout
     planned = run("publish", f"{CEDR}@1.0.0", "--org", "org", "--dry-run")
     assert planned.returncode == 0, planned.stderr
     assert "on        branch release-v1.0.0, deleted when tagged: main holds the newer 2.0.0" in planned.stdout
@@ -71,7 +71,7 @@ def test_cedr_2_0_0_and_then_1_0_0_load_their_rows_by_tag_and_main_is_2_0_0(
 def test_all_versions_are_published_from_the_oldest_to_the_newest_once_all_are_built(
     hub: LoopbackHub, run: Run
 ) -> None:
-    build(run, "1.0.0", "3.0.0")
+    build(run, "1.0.0", "3.0.0", "4.0.0")
     incomplete = run("publish", "cedr", "--org", "org", "--all-versions")
     assert (incomplete.returncode, incomplete.stdout) == (5, "")
     assert f"build first: embedding-datasets build {CEDR}@2.0.0\n" in incomplete.stderr
@@ -80,23 +80,23 @@ def test_all_versions_are_published_from_the_oldest_to_the_newest_once_all_are_b
     published = run("publish", "cedr", "--org", "org", "--all-versions")
     assert published.returncode == 0, published.stderr
     assert re.findall(rf"^{CEDR} .*", published.stdout, re.MULTILINE) == [
-        f"{CEDR} {version}: published" for version in ("1.0.0", "2.0.0", "3.0.0")
+        f"{CEDR} {version}: published" for version in ("1.0.0", "2.0.0", "3.0.0", "4.0.0")
     ]
-    tags = ["v1.0.0", "v2.0.0", "v3.0.0"]
+    tags = ["v1.0.0", "v2.0.0", "v3.0.0", "v4.0.0"]
     assert [ref for ref, _ in hub.repos[REPO].moves] == ["main", *(ref for tag in tags for ref in ("main", tag))]
     again = run("publish", "cedr", "--org", "org", "--all-versions", "--json")
-    assert [json.loads(line)["state"] for line in again.stdout.splitlines()] == ["already published"] * 3
+    assert [json.loads(line)["state"] for line in again.stdout.splitlines()] == ["already published"] * 4
 
 
 @pytest.mark.slow
 def test_after_a_version_that_fails_the_newer_ones_are_not_published(hub: LoopbackHub, run: Run) -> None:
-    build(run, "1.0.0", "2.0.0", "3.0.0")
+    build(run, "1.0.0", "2.0.0", "3.0.0", "4.0.0")
     hub.before_answer["/tag/"] = lambda: hub.repos[REPO].tags.update({"v1.0.0": hub.repos[REPO].moves[0][1]})
     failed = run("publish", "cedr", "--org", "org", "--all-versions")
     assert failed.returncode == 5
     assert "published with other content" in failed.stderr
     assert f"{CEDR}@2.0.0: not published, because an older version was not" in failed.stderr
-    assert f"{CEDR}@3.0.0: not published, because an older version was not" in failed.stderr
+    assert f"{CEDR}@4.0.0: not published, because an older version was not" in failed.stderr
     assert hub.repos[REPO].tags.keys() == {"v1.0.0"}
 
 

@@ -20,7 +20,7 @@ ROWS = {"text": ["a good film", "a bad film", "a good film"], "label": [1, 0, 0]
 
 
 def check(data: object, **options: Any) -> Check:
-    defaults = {"task": None, "language": (), "subset": (), "scale": None, "columns": {}, "output": None}
+    defaults = {"task": None, "language": (), "subset": (), "scale": None, "columns": {}, "output": None, "rules": None}
     return checks.check(data, **(defaults | {"audit_language": "sample"} | options))
 
 
@@ -200,14 +200,14 @@ def test_a_name_that_was_not_built_or_means_several_is_an_error(cache: Path) -> 
 def test_two_releases_are_compared_by_record_by_folder_and_by_name(
     golden_release: Callable[..., BuildResult], copy_terra: Callable[[Path], Path], cache: Path
 ) -> None:
-    old, new = (golden_release("cedr-classification", version) for version in ("1.0.0", "3.0.0"))
+    old, new = (golden_release("cedr-classification", version) for version in ("1.0.0", "4.0.0"))
     difference = checks.diff(Release(old.release_dir, old.manifest), new.release_dir, output=None)
     assert not difference.same
     assert {(table.split, table.before, table.after) for table in difference.tables} == {
-        ("train", 32, 23),
-        ("test", 15, 14),
+        ("train", 36, 29),
+        ("test", 17, 16),
     }
-    assert "default/train: changed, 32 -> 23 rows, 0 added, 9 removed, 0 changed" in repr(difference)
+    assert "default/train: changed, 36 -> 29 rows, 1 added, 8 removed, 0 changed" in repr(difference)
     copy_terra(cache / "releases")
     assert checks.diff("terra@1.0.0", releases.load("terra"), output=None).same
     with pytest.raises(ReleaseError, match="has not been built"):
@@ -226,6 +226,7 @@ def test_columns_of_other_names_are_named_and_an_error_names_them_as_an_argument
     with pytest.raises(UsageError) as caught:
         check(ODD, columns={"text": "sentence"})
     assert "--" not in str(caught.value)
+    assert caught.value.what == "columns={'text': 'sentence'}: no table has a column 'sentence'"
     result = check(ODD, columns={"text": "utt", "label": "klass"})
     assert ("html_residue", "default/train.text", 1) in kinds(result)
     assert not [note for note in result.notes if "--" in note]
@@ -240,3 +241,19 @@ def test_the_rows_of_findings_are_a_frame_with_their_texts() -> None:
     ]
     assert set(result.rows()["kind"]) == {"html_residue", "conflicting_label", "duplicate_text"}
     assert result.rows("mojibake").is_empty()
+
+
+def test_frames_are_checked_with_rules_under_their_own_names(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text(
+        "columns: {text: utt, label: klass}\nrules:\n- {name: plain, column: utt, must_not: '&\\w+;'}\n"
+        "severities: {html_residue: info}\nby_design: {duplicate_text: Short reviews recur.}\n",
+        "utf-8",
+    )
+    result = check(ODD, rules=tmp_path / "own.yaml")
+    weights = {finding.kind: (finding.severity, finding.by_design) for finding in result.findings}
+    assert weights["rule"] == ("warning", False)
+    assert (weights["html_residue"], weights["duplicate_text"]) == (("info", False), ("info", True))
+    assert result.rows("rule").select("split", "utt", "detail").rows() == [
+        ("train", "a bad film &amp;", 'plain: must_not "&\\\\w+;"')
+    ]
+    assert "checks.yaml: the rule 'plain' was applied" in result.notes

@@ -32,13 +32,13 @@ def test_tables_are_read_when_they_are_asked_for(cedr: Release, tmp_path: Path) 
     splits = moved.tables["default"]
     assert list(splits) == ["train", "test"]
     assert "train" in splits
-    assert repr(splits) == "{'train': 23 rows, 'test': 14 rows}"
+    assert repr(splits) == "{'train': 29 rows, 'test': 16 rows}"
     shutil.copytree(cedr.path, moved.path)
     scanned = cedr.scan()["default"]["train"]
     assert isinstance(splits["train"], pl.DataFrame)
     assert isinstance(scanned, pl.LazyFrame)
     assert splits["train"].equals(scanned.collect())
-    assert splits["train"].height == 23
+    assert splits["train"].height == 29
 
 
 def test_an_unknown_split_is_a_key_error_that_lists_the_splits(cedr: Release) -> None:
@@ -61,7 +61,7 @@ def test_datasets_knows_the_names_of_the_labels_and_shows_no_bars(
 ) -> None:
     import datasets
 
-    hidden = Release(shutil.copytree(cedr.path, tmp_path / ".cache" / "3.0.0"), cedr.manifest)  # as a user's cache is
+    hidden = Release(shutil.copytree(cedr.path, tmp_path / ".cache" / "4.0.0"), cedr.manifest)  # as a user's cache is
     shown = datasets.are_progress_bars_disabled()
     loaded = hidden.to_datasets()
     assert loaded["train"].features["label"].feature.names == ["joy", "sadness", "surprise", "fear", "anger"]
@@ -89,13 +89,13 @@ def test_a_subset_is_loaded_by_the_name_that_the_manifest_has(golden_release: Ca
 
 def test_a_release_shows_what_it_is_in_a_few_lines(cedr: Release) -> None:
     assert repr(cedr).splitlines() == [
-        "<Release cedr-classification 3.0.0, MultilabelClassification, sample",
-        "  default/train: 23 rows, columns text, label, source",
-        "  default/test: 14 rows, columns text, label, source",
-        "  2 findings: 1 warning, 1 info",
+        "<Release cedr-classification 4.0.0, MultilabelClassification, sample",
+        "  default/train: 29 rows, columns text, label, source",
+        "  default/test: 16 rows, columns text, label, source",
+        "  3 findings: 1 warning, 2 info",
         f"  {cedr.path}>",
     ]
-    assert (cedr.name, cedr.version) == ("cedr-classification", "3.0.0")
+    assert (cedr.name, cedr.version) == ("cedr-classification", "4.0.0")
     assert cedr.card.startswith("---\n")
     assert cedr.findings == cedr.manifest.findings
 
@@ -111,10 +111,12 @@ def test_the_catalogue_is_a_tuple_of_records_that_shows_itself_as_a_table() -> N
         "license",
     ]
     assert (
-        repr(catalogue).splitlines()[1].startswith("cedr-classification  1.0.0, 2.0.0, 3.0.0  MultilabelClassification")
+        repr(catalogue)
+        .splitlines()[1]
+        .startswith("cedr-classification  1.0.0, 2.0.0, 3.0.0, 4.0.0  MultilabelClassification")
     )
     assert [(one.dataset, one.newest, one.benchmark) for one in catalogue] == [
-        ("cedr-classification", "3.0.0", "rumteb"),
+        ("cedr-classification", "4.0.0", "rumteb"),
         ("ru-paraphraser-sts", "3.0.0", "rumteb"),
     ]
 

@@ -59,6 +59,14 @@ def test_a_row_of_a_finding_is_no_example_unless_all_rows_are() -> None:
     assert shown(rows[1], findings=(leak_of(0),)) == "c", "the only row there is"
 
 
+def test_what_nearly_all_rows_have_is_shown() -> None:
+    rows = [(letter, f"A {word} day in the park..", [0]) for letter, word in zip("abcdefgh", COUNTING, strict=True)]
+    rows += [(letter, f"One {word} day in the wood..", [0]) for letter, word in zip("ijklmnop", COUNTING, strict=True)]
+    odd = ("z", "A day in the park that ends otherwise", [0])
+    assert shown(*rows, odd) != "z"
+    assert len(shown(*rows, odd)) == 5
+
+
 def test_a_label_of_which_all_rows_are_listed_for_information_is_shown_too() -> None:
     rows = [("b", "A fearful day in the park", [1]), ("c", "A joyful day in the park", [0])]
     assert shown(*rows, findings=(leak_of(1, "info"),)) == "bc"
@@ -150,15 +158,18 @@ def test_both_sides_of_a_pair_are_quoted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "kind", "quote"),
+    ("text", "kind", "quote", "mark"),
     [
-        ("ё" * 100 + "<br>" + "я", "html_residue", "…" + "ё" * 30 + "<br>я"),
-        ("Коротко <br>", "html_residue", "Коротко <br>"),
-        ("ё" * 100 + "я..", "double_full_stop", "…" + "ё" * 30 + "я.."),
+        ("ё" * 100 + "<br>" + "я", "html_residue", "…" + "ё" * 30 + "<br>я", (31, 35)),
+        ("Коротко <br>", "html_residue", "Коротко <br>", (8, 12)),
+        ("ё" * 100 + "я..", "double_full_stop", "…" + "ё" * 30 + "я..", (31, 34)),
+        ("Купи мне сaхар, да!", "lookalike_word", "Купи мне сaхар, да!", (9, 14)),
     ],
 )
-def test_a_long_text_is_quoted_from_a_little_before_the_problem(text: str, kind: str, quote: str) -> None:
-    assert quotes(CLASSIFICATION, texts("Снег.", test=text), kind) == [Quote(quote)]
+def test_a_long_text_is_quoted_from_a_little_before_what_is_marked(
+    text: str, kind: str, quote: str, mark: tuple[int, int]
+) -> None:
+    assert quotes(CLASSIFICATION, texts("Снег.", test=text), kind) == [Quote(quote, mark=mark)]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,158 @@
+"""How many findings a careful reader calls right: rules measured on real texts that two people judged.
+
+`tests/judgements/<kind>.tsv` has a line for each judged text: where it is, a hash of it, and two verdicts (`yes`, `no`,
+`unclear`), given from the text and the definition alone; never the text itself. The texts are read again from raw files and
+releases.
+
+    python benchmarks/judged_hits.py SOURCES RELEASES > benchmarks/judged_hits.md   # of `build all@1.0.0`
+"""
+
+import hashlib
+import math
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import polars as pl
+
+from cards.front_matter import language as language_of
+from pipelines.audit.languages import foreign_languages, guess_languages, text_parts, text_prefix
+from pipelines.audit.texts import TEXT_CONDITIONS, TextForms, suspects
+
+JUDGEMENTS = Path(__file__).parents[1] / "tests" / "judgements"
+PAGE = Path(__file__).with_name("judged_hits.md")
+Tables = Callable[[str, str, str], pl.DataFrame]  # dataset, version, table -> its rows
+SIDES = {"sentence1": 0, "sentence2": 1}
+
+
+def read_raw(sources: Path, dataset: str, table: str) -> pl.DataFrame:
+    """A raw file as a table, its rows in the order of the file."""
+    path = sources / dataset / table
+    if path.suffix == ".jsonl":
+        return pl.read_ndjson(path)
+    if dataset == "stsb_ru":
+        return pl.read_csv(path, has_header=False, new_columns=["sentence1", "sentence2", "score"])
+    if path.suffix == ".tsv":
+        names = ["sentence1", "sentence2", "label"]
+        return pl.read_csv(path, separator="\t", has_header=False, quote_char=None, new_columns=names)
+    return pl.read_csv(path, infer_schema_length=0, truncate_ragged_lines=True)
+
+
+def read_judgements(kind: str) -> pl.DataFrame:
+    """The judged rows of a kind."""
+    return pl.read_csv(JUDGEMENTS / f"{kind}.tsv", separator="\t", quote_char=None, infer_schema=False)
+
+
+def with_texts(judged: pl.DataFrame, tables: Tables) -> pl.DataFrame:
+    """The judged rows with their texts.
+
+    Raises ValueError for a text that is not the one that was judged.
+    """
+    parts = []
+    for (dataset, version, table, column), rows in judged.group_by(
+        "dataset", "version", "table", "column", maintain_order=True
+    ):
+        frame = tables(dataset, version, table)
+        name = "line" if version == "raw" else "row"
+        key = (
+            pl.col("id")
+            if "id" in frame.columns and version != "raw"
+            else pl.format(f"{name} {{}}", pl.int_range(pl.len()) + (version == "raw"))
+        )
+        texts = frame.select(row=key, text=pl.col(column).cast(pl.String))
+        parts.append(rows.join(texts, on="row", how="left", maintain_order="left"))
+    read = pl.concat(parts)
+    for row, text, digest in read.select("row", "text", "sha256").iter_rows():
+        if text is None or hashlib.sha256(text.encode()).hexdigest()[:16] != digest:
+            raise ValueError(f"{row} is not the text that was judged")
+    return read
+
+
+def find_hits(kind: str, rows: pl.DataFrame) -> pl.Series:
+    """Whether a rule calls each text a finding. rows: text, language."""
+    if kind != "wrong_language":
+        text = pl.col("text")
+        forms = TextForms(received=text, own=text, suspect=pl.col("suspect"))
+        conditions = [condition.applies(forms) for condition in TEXT_CONDITIONS if condition.kind == kind]
+        return rows.with_columns(suspect=suspects(text)).select(pl.any_horizontal(conditions)).to_series()
+    hits = pl.repeat(False, rows.height, dtype=pl.Boolean, eager=True)
+    for code in rows["language"].unique():
+        own = rows.with_row_index("place").filter(language=code)
+        texts = own.select("place", prefix=text_prefix(pl.col("text")), parts=text_parts(pl.col("text")))
+        foreign = foreign_languages(
+            texts["prefix"], guess_languages(texts["prefix"]), texts["parts"], {language_of(code)[0]}
+        )
+        hits = hits.scatter(texts["place"], foreign.is_not_null())
+    return hits
+
+
+def measure(kind: str, rows: pl.DataFrame) -> Mapping[str, int]:
+    """Counts of judged texts: hits, right (hits that nobody called wrong), true (that both call findings), found, agreed, all."""
+    verdicts = rows.with_columns(hit=find_hits(kind, rows))
+    both = (pl.col("first") == "yes") & (pl.col("second") == "yes")
+    none = (pl.col("first") == "no") | (pl.col("second") == "no")
+    counts = verdicts.select(
+        hits=pl.col("hit").sum(),
+        right=(pl.col("hit") & ~none).sum(),
+        true=both.sum(),
+        found=(both & pl.col("hit")).sum(),
+        agreed=(pl.col("first") == pl.col("second")).sum(),
+        all=pl.len(),
+    )
+    return counts.row(0, named=True)
+
+
+def held_out(rows: pl.DataFrame) -> pl.DataFrame:
+    """The half of the rows that no rule was tuned on."""
+    return rows.filter(pl.col("sha256").str.contains("^[02468ace]"))
+
+
+def wilson(right: int, all_: int) -> str:
+    """A share with its 95 % interval: `.95 (.85 to .99)`."""
+    if not all_:
+        return "–"
+    share, z = right / all_, 1.96
+    middle = (share + z * z / (2 * all_)) / (1 + z * z / all_)
+    half = z * math.sqrt(share * (1 - share) / all_ + z * z / (4 * all_ * all_)) / (1 + z * z / all_)
+    return f"{share:.2f} ({max(middle - half, 0):.2f} to {min(middle + half, 1):.2f})"
+
+
+def render(counts: Mapping[str, tuple[Mapping[str, int], Mapping[str, int]]]) -> str:
+    """The table. counts: for each kind, those of all rows and of the held-out half."""
+    lines = [
+        "| finding | judged | agreed | hits | precision | held-out half | recall |",
+        "| --- | ---: | ---: | ---: | --- | --- | --- |",
+    ]
+    for kind, (own, half) in counts.items():
+        cells = [
+            f"`{kind}`",
+            f"{own['all']:,}",
+            f"{own['agreed']:,}",
+            f"{own['hits']:,}",
+            wilson(own["right"], own["hits"]),
+        ]
+        cells += [wilson(half["right"], half["hits"]), wilson(own["found"], own["true"])]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def measure_all(tables: Tables) -> str:
+    """The table of all kinds that have judgements."""
+    counts = {}
+    for path in sorted(JUDGEMENTS.glob("*.tsv")):
+        rows = with_texts(read_judgements(path.stem), tables)
+        counts[path.stem] = measure(path.stem, rows), measure(path.stem, held_out(rows))
+    return render(counts)
+
+
+if __name__ == "__main__":
+    sources, releases = map(Path, sys.argv[1:])
+
+    def tables(dataset: str, version: str, table: str) -> pl.DataFrame:
+        if version == "raw":
+            return read_raw(sources, dataset, table)
+        config, split = table.split("/")
+        folder = "data" if config == "default" else config
+        return pl.read_parquet(releases / dataset / version / folder / f"{split}-*.parquet")
+
+    print(measure_all(tables), end="")

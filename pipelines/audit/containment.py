@@ -1,0 +1,147 @@
+"""Texts inside longer texts of an earlier split: proposed by a few of their runs of words, then compared.
+
+A text is inside a longer one that has all its folded words in a row, or at least MIN_SHARED_PERCENT of its different runs of
+CONTAINED_RUN words. MinHash cannot find this: a sentence and its article share few of all the shingles that either has.
+
+An example: a text has 20 runs. A longer text that has 90 % of them lacks at most two, so of any 7 it has at least 5. These 7
+are the probes of the text, its rarest runs among the texts beside it. The earlier splits are read once, and a text of theirs with
+5 of the 7 is compared word by word. Probes are runs of rough words (pipelines.audit.shingles); what is compared is folded.
+"""
+
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+
+from builders.shaping.folding import fold_text_1
+from cards.kinds import CONTAINED_RUN, MIN_CONTAINED_WORDS, MIN_SHARED_PERCENT
+from pipelines.audit.near_duplicates import read_batches, read_rows
+from pipelines.audit.shingles import Array, Ragged, hash_runs, join_rows, offsets_from_lengths, read_words, stack_rows
+from pipelines.process.stages import counted, stage
+
+# Of a uint64: a row of a batch, how frequent a run is (estimated by its first bits), and the run.
+ROW_BITS, FREQUENCY_BITS, NUMBER_BITS = 15, 8, 41
+COUNTER_BITS, TABLE_BITS = (
+    20,
+    24,
+)  # of a run, by which it is counted, and by which a table says whether it may be a probe
+CHUNK_ROWS = 2_000  # rows worked on at a time, so that what is computed of them stays in the processor's cache
+MAX_LONGER = 10  # texts of a split that a text is compared with
+COMPARED_PAIRS = 20_000  # whose texts are in memory at a time
+MOST, WHOLE, EQUAL = 1, 2, 3  # how much of a text is in another
+
+
+def find_contained(
+    frame: pl.LazyFrame, texts: Mapping[str, pl.Expr], splits: pl.Series, compared: pl.Series
+) -> pl.DataFrame:
+    """The rows whose texts are inside, or equal to, those of a row of an earlier split, for each split that has such a row.
+
+    texts, splits, compared: as for near_duplicates.find_near_duplicates; in a row that is not compared, others are looked for all
+    the same. Of two texts each is inside its counterpart, or equal to it. Returns the columns row, split, earlier (the row of
+    that split that has the most of it, the first of several; all uint32) and part (MOST, WHOLE or EQUAL), without repeats of row
+    and split, sorted by both.
+    """
+    numbers, frame = splits.to_numpy(), frame.select(**texts)
+    starts = np.searchsorted(numbers, np.arange(numbers.max(initial=0) + 1))
+    schema = {"row": pl.UInt32, "earlier": pl.UInt32, "split": pl.UInt32, "part": pl.Int64}
+    parts = [pl.DataFrame(schema=schema)]
+    if len(starts) > 1:
+        with stage("contained texts: choosing runs"):
+            probes = _choose_probes(frame.slice(starts[1]), int(starts[1]), compared.to_numpy())
+        for split, (start, stop) in enumerate(pairwise(starts.tolist())):
+            with stage("contained texts: looking up runs", total=stop - start, unit="rows") as advance:
+                batches = counted(read_batches(frame.slice(start, stop - start)), advance)
+                candidates = _find_candidates(batches, start, probes.filter(pl.col("row") >= stop))
+            for pairs in candidates.iter_slices(COMPARED_PAIRS):
+                compared_pairs = _compare_pairs(frame, pairs).with_columns(split=pl.lit(split, pl.UInt32))
+                parts.append(compared_pairs.select(schema.keys()))
+    found = pl.concat(parts).filter(pl.col("part") > 0).sort("part", "earlier", descending=[True, False])
+    return found.unique(["row", "split"], keep="first", maintain_order=True).sort("row", "split")
+
+
+def _choose_probes(frame: pl.LazyFrame, start: int, compared: Array) -> pl.DataFrame:
+    """The probes of the compared rows from `start` on: row, number (of a run), needed (how many probes of the row) and words."""
+    parts = [pl.DataFrame(schema={"row": pl.UInt32, "number": pl.UInt64, "needed": pl.Int64, "words": pl.Int64})]
+    for batch in read_batches(frame):
+        runs, words = _read_runs(batch)
+        counters = (runs.values >> np.uint64(NUMBER_BITS - COUNTER_BITS)).astype(np.int64)
+        frequencies = np.minimum(np.bincount(counters, minlength=1)[counters], (1 << FREQUENCY_BITS) - 1).astype(
+            np.uint64
+        )
+        owners = np.repeat(np.arange(batch.height, dtype=np.uint64), runs.lengths)
+        keys = np.sort(owners << np.uint64(64 - ROW_BITS) | frequencies << np.uint64(NUMBER_BITS) | runs.values)
+        keys = keys[np.append(True, keys[1:] != keys[:-1])[: len(keys)]]
+        owners = (keys >> np.uint64(64 - ROW_BITS)).astype(np.int64)
+        lengths = np.bincount(owners, minlength=batch.height)
+        missing = lengths * (100 - MIN_SHARED_PERCENT) // 100
+        chosen = np.where(compared[start : start + batch.height], np.minimum(lengths, 2 * missing + 3), 0)
+        is_probe = np.arange(len(keys)) - offsets_from_lengths(lengths)[owners] < chosen[owners]
+        rows, numbers = owners[is_probe], keys[is_probe] & np.uint64((1 << NUMBER_BITS) - 1)
+        probes = {"row": rows + start, "number": numbers, "needed": (chosen - missing)[rows], "words": words[rows]}
+        parts.append(pl.DataFrame(probes, schema=parts[0].schema))
+        start += batch.height
+    return pl.concat(parts)
+
+
+def _read_runs(batch: pl.DataFrame) -> tuple[Ragged, Array]:
+    """The runs of rough words of each row, as numbers of NUMBER_BITS, and its number of words."""
+    runs, counts = [Ragged(np.empty(0, np.uint64), np.zeros(1, np.int64))], [np.empty(0, np.int64)]
+    for chunk in batch.iter_slices(CHUNK_ROWS):
+        texts = [read_words(column) for column in chunk.get_columns()]
+        words = [Ragged(text.numbers, text.first_words) for text in texts]
+        runs.append(join_rows([hash_runs(text, CONTAINED_RUN, salt=number) for number, text in enumerate(words)]))
+        counts.append(np.sum([text.counts for text in texts], axis=0))
+    stacked = stack_rows(runs)
+    return Ragged(stacked.values >> np.uint64(64 - NUMBER_BITS), stacked.offsets), np.concatenate(counts)
+
+
+def _find_candidates(batches: Iterable[pl.DataFrame], start: int, probes: pl.DataFrame) -> pl.DataFrame:
+    """The rows of some probes, each with up to MAX_LONGER rows of the batches that have enough of them: row and earlier."""
+    table = np.zeros(1 << TABLE_BITS, np.bool_)
+    shift = np.uint64(NUMBER_BITS - TABLE_BITS)
+    table[probes["number"].to_numpy() >> shift] = True
+    candidates = pl.DataFrame(schema={"row": pl.UInt32, "earlier": pl.UInt32})
+    for batch in batches:
+        runs, words = _read_runs(batch)
+        hits = np.flatnonzero(table[runs.values >> shift])
+        owners = np.searchsorted(runs.offsets, hits, "right") - 1
+        found = pl.DataFrame({"earlier": owners, "number": runs.values[hits], "longer": words[owners]}).unique()
+        found = found.join(probes, on="number").filter(
+            (pl.col("longer") == pl.col("words"))
+            | ((pl.col("longer") > pl.col("words")) & (pl.col("words") >= MIN_CONTAINED_WORDS))
+        )
+        found = found.group_by("row", "earlier").agg(pl.len() >= pl.col("needed").first()).filter("len")
+        found = found.select("row", (pl.col("earlier") + start).cast(pl.UInt32)).sort("row", "earlier")
+        candidates = pl.concat([candidates, found]).filter(pl.int_range(pl.len()).over("row") < MAX_LONGER)
+        start += batch.height
+    return candidates
+
+
+def _compare_pairs(frame: pl.LazyFrame, pairs: pl.DataFrame) -> pl.DataFrame:
+    """The pairs of rows with `part`: how much of the texts of the first is in those of the other, 0 for less than MOST."""
+    rows = pl.concat([pairs["row"], pairs["earlier"]]).unique().sort()
+    batches = read_rows(frame, rows.to_numpy().astype(np.int64))
+    folded = pl.concat([batch.select("__row", fold_text_1(pl.exclude("__row"))) for batch in batches])
+    texts = dict(zip(folded["__row"], folded.drop("__row").iter_rows(), strict=True))
+    parts = [
+        min(_contained_part(text, other) for text, other in zip(texts[row], texts[earlier], strict=True))
+        for row, earlier in pairs.select("row", "earlier").iter_rows()
+    ]
+    return pairs.with_columns(part=pl.Series(parts, dtype=pl.Int64))
+
+
+def _contained_part(text: str, other: str) -> int:
+    """How much of a folded text is in another one: MOST, WHOLE or EQUAL, else 0."""
+    words, others = text.split(" "), other.split(" ")
+    if text == other:
+        return EQUAL
+    if len(others) < len(words) or len(words) < MIN_CONTAINED_WORDS:
+        return 0
+    if f" {text} " in f" {other} ":
+        return WHOLE
+    runs, longer = (
+        {tuple(some[start : start + CONTAINED_RUN]) for start in range(len(some) - CONTAINED_RUN + 1)}
+        for some in (words, others)
+    )
+    return MOST if 100 * len(runs & longer) >= MIN_SHARED_PERCENT * len(runs) else 0

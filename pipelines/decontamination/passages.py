@@ -1,0 +1,142 @@
+"""Finds texts of the index that a row of a corpus has with some of their words changed, inside a longer text, or cut.
+
+Every run of SEED_WORDS words of a corpus is looked up among the seeds of the index. Seeds of one text that follow each other in
+a row as they do in the text, and so begin at about the same distance from where it would begin, make a passage:
+
+    text     the seeds begin at its words   0    1    3    6    9   13   18
+    row      and are found at               41   42             51   55   60     its words 50 to 52 were changed, one was inserted
+    start of the text in the row            41   41             42   42   42     so it is at the words 41 to 65
+
+A passage is a match if a place of the row has SHARE or more of the text's runs of RUN_WORDS words. Where the text is not
+available, the share is estimated from the seeds. A seed of many texts says little about each of them: seeds are weighed
+(weigh_seeds), so that a notice that all pages of a site have makes no match of two pages.
+
+A corpus may have the beginning of a text alone: a text of the corpus that is one is cut, and compared with the text in turn.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from builders.shaping.folding import fold_texts
+from pipelines.audit.shingles import Words, take_slices
+from pipelines.decontamination.fingerprints import PASSAGE_WORDS, SEED_WORDS, Runs, seed_positions
+from pipelines.decontamination.index_file import MAX_OWNERS, Lookup, weigh_seeds
+
+Array = npt.NDArray[Any]
+
+SHARE = 0.6  # of the runs of RUN_WORDS words, from which a passage is a match
+RUN_WORDS = 3
+MIN_SEEDS, MIN_ESTIMATED_SEEDS = 2, 3
+MIN_COVERED = 0.1  # of a text, by its seeds, from which it is compared
+MAX_SHIFT = 8  # words that may be inserted or left out between two seeds
+CUT_WORDS, CUT_SHARE = (
+    40,
+    0.9,
+)  # a text that is cut has so many words, or half of the whole, and less than this share of it
+MARGIN = 3  # words before and behind
+
+
+@dataclass(frozen=True)
+class Passages:
+    """Where rows of a corpus may have texts of the index: the words from `starts` to before `stops`, and the group.
+
+    shares: the estimated share of the runs that both have. rarity: how rare the seeds that were found are beside those of the
+    whole text, from 0 to 1: shares are multiplied by it. seeds: how many were found. is_cut: whether the words are those of a
+    whole text of the corpus, which may be the beginning of the text of the index.
+    """
+
+    starts: Array
+    stops: Array
+    groups: Array
+    shares: Array
+    rarity: Array
+    seeds: Array
+    is_cut: Array
+
+
+def find_passages(lookup: Lookup, runs: Runs, row_starts: Array) -> Passages:
+    """The passages of each row, at most one for each row and group. row_starts: as `find_runs` takes them."""
+    first_words = runs.words.first_words
+    row_words = first_words[row_starts]
+    found = _find_seeds(lookup, runs.all_runs(SEED_WORDS), row_words)
+    jump = (pl.col("start").diff() > MAX_SHIFT) | (pl.col("row").diff() != 0) | (pl.col("group").diff() != 0)
+    clusters = found.sort("row", "group", "start", "seed").with_columns(cluster=jump.cum_sum().fill_null(0))
+    clusters = clusters.unique(["cluster", "seed"], keep="first", maintain_order=True)
+    clusters = clusters.group_by("cluster", maintain_order=True).agg(
+        pl.col("row", "group").first(), pl.col("start").min(), end=pl.col("start").max(),
+        covered=pl.col("covered").sum(), weight=pl.col("weight").sum(), seeds=pl.len(),
+    )  # fmt: skip
+    clusters = clusters.filter(pl.col("seeds") >= MIN_SEEDS).sort(
+        "row", "group", "covered", descending=[False, False, True]
+    )
+    clusters = clusters.unique(["row", "group"], keep="first", maintain_order=True)
+    rows, groups, starts, ends = clusters.select("row", "group", "start", "end").to_numpy().T.astype(np.int64)
+    covered, weight = clusters.select("covered", "weight").to_numpy().T
+    sizes = lookup.texts["n_words"][groups].astype(np.int64)
+    shares = covered / (sizes - SEED_WORDS)
+    rarity = (weight / lookup.seed_weights[groups] / shares).clip(max=1)
+    stops = np.minimum(ends + sizes + MARGIN, row_words[rows + 1])
+    starts = np.maximum(starts - MARGIN, row_words[rows])
+    fields = np.searchsorted(first_words, starts + 2 * MARGIN, "right") - 1
+    begins, field_sizes = first_words[fields], first_words[fields + 1] - first_words[fields]
+    is_cut = (np.abs(starts - begins) <= MARGIN) & (field_sizes >= np.minimum(sizes // 2, CUT_WORDS))
+    is_cut &= (field_sizes >= PASSAGE_WORDS) & (field_sizes < CUT_SHARE * sizes)
+    shares = (covered / np.where(is_cut, (field_sizes - SEED_WORDS).clip(min=1), sizes - SEED_WORDS)).clip(max=1)
+    starts, stops = np.where(is_cut, begins, starts), np.where(is_cut, begins + field_sizes, stops)
+    kept = shares * rarity >= MIN_COVERED
+    shares = shares ** (RUN_WORDS / SEED_WORDS)
+    columns = (starts, stops, groups, shares * rarity, rarity, clusters["seeds"].to_numpy(), is_cut)
+    return Passages(*(column[kept] for column in columns))
+
+
+def _find_seeds(lookup: Lookup, numbers: Array, row_words: Array) -> pl.DataFrame:
+    """The seeds in a chunk: row, group, start (the word at which the text would begin), seed, covered (words), weight."""
+    positions = np.flatnonzero(lookup.seeds.may_have(numbers))
+    starts, stops = lookup.seeds.ranges(numbers[positions])
+    rows = np.searchsorted(row_words, positions, "right") - 1
+    is_usable = (stops > starts) & (stops - starts <= MAX_OWNERS)
+    is_usable &= positions + SEED_WORDS <= row_words[(rows + 1).clip(max=len(row_words) - 1)]
+    positions, rows, starts, stops = positions[is_usable], rows[is_usable], starts[is_usable], stops[is_usable]
+    owners = stops - starts
+    ids = take_slices(lookup.seeds.owners, starts, stops).values.astype(np.int64)
+    positions, rows, owners = np.repeat(positions, owners), np.repeat(rows, owners), np.repeat(owners, owners)
+    groups = np.searchsorted(lookup.first_seeds, ids, "right") - 1
+    seeds, sizes = ids - lookup.first_seeds[groups], lookup.texts["n_words"][groups]
+    weights = weigh_seeds(seeds, sizes, owners)
+    begins = positions - seed_positions(seeds, sizes)
+    columns = (rows, groups, begins, seeds, weights * owners, weights)
+    names = ("row", "group", "start", "seed", "covered", "weight")
+    return pl.DataFrame(dict(zip(names, columns, strict=True)))
+
+
+def measure_passages(words: Words, passages: Passages, texts: Sequence[str | None]) -> Array:
+    """The share of the runs of each passage that both sides have; as it was estimated where the text is not available.
+
+    texts: of the index, for each passage.
+    """
+    shares = np.array(passages.shares)
+    known = [number for number, text in enumerate(texts) if text is not None]
+    places = fold_texts(pl.Series(run_texts(words, passages.starts[known], passages.stops[known]), dtype=pl.String))
+    wholes = fold_texts(pl.Series([texts[number] for number in known], dtype=pl.String))
+    for number, place, whole in zip(known, places, wholes, strict=True):
+        one, other = (_runs(place), _runs(whole)) if passages.is_cut[number] else (_runs(whole), _runs(place))
+        shares[number] = sum(map(set(other).__contains__, one)) / max(len(one), 1) * passages.rarity[number]
+    return shares
+
+
+def _runs(text: str) -> list[str]:
+    words = text.split(" ")
+    return [" ".join(words[start : start + RUN_WORDS]) for start in range(len(words) - RUN_WORDS + 1)]
+
+
+def run_texts(words: Words, starts: Array, stops: Array) -> list[str]:
+    """The text of the words from each start to before its stop, as it is in the corpus."""
+    text_bytes, symbols = words.text_bytes.tobytes(), words.symbols.tobytes()
+    firsts, lasts = words.starts[starts].tolist(), words.starts[stops - 1].tolist()
+    ends = [symbols.find(b"\0", last) for last in lasts]
+    return [text_bytes[first:end].decode("utf-8", "replace") for first, end in zip(firsts, ends, strict=True)]
