@@ -17,7 +17,7 @@ import polars as pl
 
 from cards.front_matter import language as language_of
 from pipelines.audit.languages import foreign_languages, guess_languages, text_parts, text_prefix
-from pipelines.audit.texts import TEXT_CONDITIONS, TextForms, suspects
+from pipelines.audit.texts import TextForms, examine_texts, mark_suspects
 
 JUDGEMENTS = Path(__file__).parents[1] / "tests" / "judgements"
 PAGE = Path(__file__).with_name("judged_hits.md")
@@ -72,9 +72,10 @@ def find_hits(kind: str, rows: pl.DataFrame) -> pl.Series:
     """Whether a rule calls each text a finding. rows: text, language."""
     if kind != "wrong_language":
         text = pl.col("text")
-        forms = TextForms(received=text, own=text, suspect=pl.col("suspect"))
-        conditions = [condition.applies(forms) for condition in TEXT_CONDITIONS if condition.kind == kind]
-        return rows.with_columns(suspect=suspects(text)).select(pl.any_horizontal(conditions)).to_series()
+        numbered = rows.select("text").with_row_index("position")
+        survey = numbered.with_columns(**examine_texts("", TextForms(received=text, own=text)))
+        marked = mark_suspects(survey, "", numbered.lazy())
+        return marked.select(pl.any_horizontal(f"^{kind} .*$")).to_series()
     hits = pl.repeat(False, rows.height, dtype=pl.Boolean, eager=True)
     for code in rows["language"].unique():
         own = rows.with_row_index("place").filter(language=code)

@@ -575,4 +575,9 @@ PLANTERS: dict[str, Planter] = {
     "conflicting_label": copy_rows("Classification", "test", shout, label=lambda label: (label + 1) % 4),
     "duplicate_pair": copy_rows("STS", "test", columns=("sentence1", "sentence2")),
     "side_leak": copy_rows("STS", "train", columns=("sentence2",)),
+    "missing_value_text": change_texts(lambda text, rng: rng.choice(["N/A", "#REF!", "[deleted]", "не указано"])),
+    "decomposed_letter": change_texts(insert("и\u0306")),
+    "junk_text": change_texts(lambda text, rng: f"{text.split(' ')[0]} " * 20),
+    "markup_residue": change_texts(insert("[b]жирно[/b]")),
+    "placeholder": change_texts(insert("{name}")),
 }

@@ -316,7 +316,8 @@ _KINDS = (
         "empty_text",
         "empty text",
         "warning",
-        "A text is empty or only white space, also that of a document with a title.",
+        "A text is empty or only white space, NUL and characters that show nothing (U+2800, format characters), also that of a"
+        " document with a title.",
     ),
     Kind(
         "mojibake",
@@ -328,22 +329,26 @@ _KINDS = (
         "encoding_residue",
         "traces of a wrong decoding",
         "warning",
-        "A text contains the traces of a wrong decoding: U+FFFD, a C1 control character (U+0080 to U+009F), or an escape"
-        " such as `_x000D_`.",
+        "A text contains the traces of a wrong decoding: U+FFFD, a control character (C0, except tab and line ends, or C1),"
+        " U+2028 or U+2029, an escape (`_x000D_`, `\\u0435`, `\\xd0`, or `\\n` outside programs), question marks for letters"
+        " (`пр?вет`), or Russian in KOI8-R read as Windows-1251, in UTF-8 read as cp866, in Windows-1251 read as Latin-1; or it"
+        " is a printed value (`b'...'`, `['a', 'b']`).",
     ),
     Kind(
         "html_residue",
         "HTML tags or character references",
         "warning",
-        "A text contains an HTML tag with a name in lower or in upper case (`<link>` only with an attribute), an HTML comment"
-        " or a character reference.",
+        "A text contains a tag of HTML or of MediaWiki (`<ref>`) with a name in lower or in upper case (`<link>` only with an"
+        " attribute; those of several letters also after a space, `< br >`), an HTML comment, or a character reference, the usual"
+        " ones (`&nbsp`) also without their semicolon.",
     ),
     Kind(
         "preprocessing_residue",
         "traces of preprocessing",
         "warning",
-        "A text contains a bracket as a treebank writes it (`-LRB-`) or a link that lost letters of its scheme (`tts://`): it"
-        " is not what was written.",
+        "A text contains a bracket as a treebank writes it (`-LRB-`), a link that lost letters of its scheme (`tts://`), doubled"
+        " quotation marks or the end of a record of a CSV file, a token of a language model (`<unk>`, `[CLS]`, `<|im_start|>`),"
+        " or words that a tokenizer divided (`▁`, `##ing`, `@@`): it is not what was written.",
     ),
     Kind(
         "invisible_character",
@@ -357,7 +362,8 @@ _KINDS = (
         "lookalike_word",
         "word of Latin and Cyrillic letters",
         "warning",
-        "A word mixes Latin and Cyrillic letters that look alike (`сaхар` with a Latin `a`): a model does not know it.",
+        "A word mixes Latin and Cyrillic letters that look alike (`сaхар` with a Latin `a`), in its middle or at its start: a"
+        " model does not know it.",
     ),
     Kind(
         "wrong_language",
@@ -470,6 +476,12 @@ _KINDS = (
         reported=True,
     ),
     Kind(
+        "missing_value_text",
+        "text that says that there is none",
+        "warning",
+        "A text only says that something is missing: `N/A`, `None`, `-`, `#REF!`, `[deleted]`, `не указано`.",
+    ),
+    Kind(
         "short_text",
         "text of a single character",
         "info",
@@ -496,10 +508,13 @@ _KINDS = (
     ),
     Kind(
         "personal_data",
-        "e-mail address or phone number",
+        "personal data",
         "info",
-        "A text contains what has the form of an e-mail address, or of a phone number with separators: North American,"
-        " Russian, or with a country code.",
+        "A text contains what has the form of an e-mail address (also masked: `name [at] host`), a phone number (North American,"
+        " Russian, or with a country code), a postal address (of the United States with its ZIP code, of Russia with street and"
+        " house), an IP address, a handle (`@name`, outside programs), a passport number behind that word or a key of a program;"
+        " or, with valid check digits, the number of a payment card or a bank account (IBAN), a Russian insurance number (SNILS)"
+        " or tax number (INN; that of a company only behind that word).",
         quoted=False,
     ),
     Kind(
@@ -507,7 +522,8 @@ _KINDS = (
         "part of a prompt",
         "info",
         "A later line or sentence of a text begins with a part of a prompt (`Human:`, `Assistant:`, `Instruction:` ...), and"
-        " the text is not a transcript, which begins with one.",
+        " the text is not a transcript, which begins with one; or the text begins as language models do when they refuse or"
+        " introduce an answer (`I'm sorry, but I cannot help`, `Sure! Here is`), or calls itself one.",
     ),
     Kind(
         "near_duplicate",
@@ -587,7 +603,36 @@ _KINDS = (
         "number_text",
         "text that is only a number",
         "info",
-        "A text of training data is only a number: `1984`, `3,5`, `50 %`.",
+        "A text is only a number: `1984`, `3,5`, `50 %`.",
+    ),
+    Kind(
+        "decomposed_letter",
+        "letters in two characters",
+        "info",
+        "A text contains a letter and a combining mark that Unicode joins into one character (NFC): `й` or `é` in two characters,"
+        " which other texts with the same words do not match.",
+    ),
+    Kind(
+        "junk_text",
+        "text that is not language",
+        "info",
+        "A text is only links; is mostly symbols (five in a row, and letters and digits are fewer than a quarter of it); ends in"
+        " a loop, a character, word or phrase four times in a row or more, which is half of it or more; or contains base64 or"
+        " another long code.",
+    ),
+    Kind(
+        "markup_residue",
+        "markup other than HTML, or code",
+        "info",
+        "A text contains markup of a wiki, of BBCode, Markdown or LaTeX, a heading in brackets (`[title]`), JSON, or lines of a"
+        " program or a style sheet; the detail counts each.",
+    ),
+    Kind(
+        "placeholder",
+        "placeholder",
+        "info",
+        "A text contains a placeholder: a variable (`{name}`, `{{ name }}`, `%s`), a name for what was left out (`<NAME>`,"
+        " `[REDACTED]`, `[Your name]`), or `lorem ipsum`.",
     ),
 )
 _LEARNED = (Kind(name, *words, learned=True) for name, words in LEARNED_KINDS.items())

@@ -18,6 +18,11 @@ NAMES = ("not_entailment", "entailment")
 PREMISES = KnownFinding(
     "duplicate_text", "default/dev.sentence1", 25, "One premise has several hypotheses; no pair is repeated."
 )
+DOUBLED = "The source contains them, left by a CSV export. Texts are kept unchanged."
+QUOTATION_MARKS = (
+    KnownFinding("preprocessing_residue", "default/dev.sentence1", 80, DOUBLED),
+    KnownFinding("preprocessing_residue", "default/dev.sentence2", 11, DOUBLED),
+)
 
 SOURCE = Source(
     name="terra",
@@ -55,7 +60,8 @@ SOURCE = Source(
     training={"val": "train"},
     versions={
         "1.0.0": Version(
-            "The recipe of the ruMTEB paper: the source's val split, unchanged, as split dev.", known=(PREMISES,)
+            "The recipe of the ruMTEB paper: the source's val split, unchanged, as split dev.",
+            known=(PREMISES, *QUOTATION_MARKS),
         ),
     },
 )

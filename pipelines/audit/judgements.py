@@ -30,7 +30,8 @@ from pipelines.audit.shortcuts import number_groups
 from pipelines.audit.statistics import count_labels
 from pipelines.audit.survey import Surveys, texts_key
 from pipelines.audit.tables import Frames, Location, count_rows, model_input, read_column, row_id
-from pipelines.audit.texts import CHARACTER, TEXT_CONDITIONS, TEXT_KINDS, TextForms, condition_column, suspects
+from pipelines.audit.text_patterns import VISIBLE
+from pipelines.audit.texts import TEXT_KINDS, TextForms, condition_column, examine_texts, mark_suspects
 
 ANY_ORDER_DETAIL = "with the two texts in either order"
 
@@ -314,16 +315,13 @@ def _find_shared_ids(frames: Frames, split: str, documents: pl.Series, qrels: pl
     return findings_where("shared_ids", ("queries", split, "id"), frames["queries"][split], is_shared, detail=detail)
 
 
-NUMBER = r"^\s*[+-]?\d+(?:[.,\s]\d+)*\s*%?\s*$"
-
-
 def check_training_pairs(frame: pl.LazyFrame, config: str, split: str) -> list[FindingRows]:
     """Empty queries, rows without positives or with an empty one, negatives that do not fit their kinds."""
     query, positives, negatives, kinds = map(pl.col, ("query", "positives", "negatives", "negative_kinds"))
-    has_empty = positives.list.eval(~pl.element().str.contains(CHARACTER)).list.any()
+    has_empty = positives.list.eval(~pl.element().str.contains(VISIBLE)).list.any()
     is_unknown = kinds.list.eval(~pl.element().is_in(NEGATIVE_KINDS)).list.any()
     conditions = [
-        ("empty_query", (config, split, "query"), ~query.str.contains(CHARACTER)),
+        ("empty_query", (config, split, "query"), ~query.str.contains(VISIBLE)),
         ("query_without_positive", (config, split, "positives"), positives.list.len() == 0),
         ("empty_positive", (config, split, "positives"), has_empty),
         ("negatives_without_kinds", (config, split, "negative_kinds"), negatives.list.len() != kinds.list.len()),
@@ -352,9 +350,6 @@ def audit_training_pairs(frame: pl.LazyFrame, config: str, split: str) -> list[F
         findings += findings_where(kind, location, rows, is_exact)
         is_folded = _is_in(folded[kind, column]) & ~is_exact
         findings += findings_where(kind, location, rows, is_folded, detail=FOLDED_DETAIL)
-    for column, side in texts.items():
-        numbers = side.filter(pl.col("text").str.contains(NUMBER))["position"]
-        findings += findings_where("number_text", (config, split, column), rows, _is_in(numbers))
     count = pl.col("negatives").list.len() + pl.col("mined")
     least, most = rows.select(least=count.min(), most=count.max()).row(0)
     detail = f"{least} to {most} in a row" if least < most else f"{least} in every row"
@@ -397,15 +392,15 @@ def _find_text_conditions(
     """The findings about single documents of a column of lists: the rows that have such a document."""
     if documents.is_empty():
         return []
-    text, suspect = pl.col("text"), pl.col("suspect")
-    forms = TextForms(received=text, own=text, suspect=suspect, of_retrieval=True)
-    distinct = documents.select(text.unique()).with_columns(suspect=suspects(text))
-    conditions = {f"{condition.kind} {condition.part}": condition.applies(forms) for condition in TEXT_CONDITIONS}
-    marked = distinct.select("text", **conditions).filter(pl.any_horizontal(list(conditions)))
+    text = pl.col("text")
+    forms = TextForms(received=text, own=text, of_retrieval=True)
+    distinct = documents.select(text.unique()).with_row_index("position")
+    survey = distinct.with_columns(**examine_texts("", forms))
+    marked = mark_suspects(survey, "", distinct.lazy()).drop("position")
     marked = documents.select("position", "text").join(marked, on="text").drop("text")
     findings = []
     for kind in TEXT_KINDS:
-        columns = [column for column in conditions if column.startswith(f"{kind} ")]
+        columns = [column for column in marked.columns if column.startswith(f"{kind} ")]
         positions = marked.filter(pl.any_horizontal(columns))["position"].unique()
         findings += findings_where(kind, location, rows, _is_in(positions), detail=detail)
     return findings

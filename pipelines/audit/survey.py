@@ -13,12 +13,11 @@ from builders.shaping.labels import label_key
 from pipelines.audit.shortcuts import OVERLAP, measure_overlap
 from pipelines.audit.tables import Frames, model_inputs, text_layouts
 from pipelines.audit.texts import (
-    TEXT_CONDITIONS,
     WRONG_SCRIPT,
     TextForms,
-    condition_column,
+    examine_texts,
+    mark_suspects,
     script_conditions,
-    suspects,
 )
 from pipelines.process.stages import stage
 
@@ -57,7 +56,6 @@ def survey_tables(
             forms = TextForms(
                 received=text,
                 own=text if column == "positives" else pl.col(column),
-                suspect=pl.col(f"__suspect {column}"),
                 of_retrieval=isinstance(task, tasks.Retrieval) and layout.config == "corpus",
             )
             columns |= _text_columns(column, forms, seed)
@@ -70,13 +68,16 @@ def survey_tables(
         columns["texts"] = _combine([text.hash(seed) for text in texts.values()])
         if label := task.type.label:
             columns["label"] = label_key(label, schema[label])
-        derived = {f"__suspect {column}": suspects(text) for column, text in texts.items()}
+        derived = {}
         if layout.config in compared:
-            derived |= {f"__folded {column}": fold_text_1(text) for column, text in texts.items()}
+            derived = {f"__folded {column}": fold_text_1(text) for column, text in texts.items()}
         # In steps, so that each is computed once and not for each of the conditions.
-        rows = table.with_row_index("position").with_columns(**received).with_columns(**derived).select(**columns)
+        rows = table.with_row_index("position").with_columns(**received)
         with stage(f"audit of texts in {layout.config}/{split}"):
-            surveys[layout.config, split] = rows.collect(engine="streaming")
+            survey = rows.with_columns(**derived).select(**columns).collect(engine="streaming")
+            for column, text in texts.items():
+                survey = mark_suspects(survey, column, rows.select("position", text=text))
+            surveys[layout.config, split] = survey
     for layout in text_layouts(task):
         if layout.config in compared:
             own = {split: surveys[layout.config, split] for split in splits}
@@ -142,10 +143,7 @@ def first_rows(survey: pl.DataFrame) -> pl.DataFrame:
 
 def _text_columns(column: str, text: TextForms, seed: int) -> dict[str, pl.Expr]:
     measures = {f"hash {column}": text.received.hash(seed), f"length {column}": text.received.str.len_chars()}
-    return measures | {
-        condition_column(condition.kind, condition.part, column): condition.applies(text)
-        for condition in TEXT_CONDITIONS
-    }
+    return measures | examine_texts(column, text)
 
 
 def _combine(hashes: list[pl.Expr]) -> pl.Expr:

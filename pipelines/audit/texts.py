@@ -2,102 +2,71 @@
 
 A new kind of finding that one text decides on its own is an entry in `TEXT_CONDITIONS` and a record in cards/kinds.py.
 
-Patterns are regular expressions as polars reads them (Rust: no look-around), each for `str.contains`. One pass over a text
-answers whether any of them occurs, at about 1.5 ns a byte; a pass for each pattern costs as much again. So `suspects` looks for
-all of them at once, and the patterns are then searched one by one in the few texts that it leaves.
+One pass over a text answers whether any of several patterns occurs, at about 1.5 ns a byte; a pass for each pattern costs as
+much again. So a survey looks for all of them in three passes (`examine_texts`), and each pattern is then searched in the few
+texts that one of these has found (`mark_suspects`).
 """
 
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from html.entities import name2codepoint
 
 import polars as pl
 
 from builders import tasks
-from builders.shaping.text import MOJIBAKE_PATTERNS, WHITE_SPACE, is_mojibake
+from builders.shaping.text import MOJIBAKE_PATTERNS, is_mojibake
 from cards.front_matter import LANGUAGES, language
 from cards.kinds import LENGTH_OUTLIER_FACTOR, MIN_SENTENCE
 from pipelines.audit.findings import FindingRows, findings_where
 from pipelines.audit.languages import foreign_languages
 from pipelines.audit.tables import Location, model_inputs
-
-_ELEMENTS = (
-    "a|abbr|article|aside|b|big|blockquote|body|br|button|center|cite|code|dd|del|div|dl|dt|em|embed|figcaption|figure|font"
-    "|footer|form|h[1-6]|head|header|hr|html|i|iframe|img|input|ins|label|li|main|meta|nav|nobr|noscript|ol|option|p"
-    "|pre|s|script|section|select|small|span|strike|strong|style|sub|sup|table|tbody|td|textarea|tfoot|th|thead|title|tr|u|ul"
+from pipelines.audit.text_patterns import (
+    BIDI,
+    CHECKED,
+    CODE,
+    COMBINING,
+    DOUBLE_FULL_STOP,
+    ESCAPES,
+    FOREIGN_LETTER,
+    HANDLE,
+    INVISIBLE,
+    LATIN_BESIDE_CYRILLIC,
+    LOOKALIKES,
+    MIN_SYMBOLS,
+    MIXED_WORD,
+    ONE_WORD,
+    RESIDUE,
+    RIGHT_TO_LEFT,
+    ROLE,
+    SPACE_FIRST,
+    SPACE_LAST,
+    STRAY_JOINER,
+    SYMBOLS,
+    TRANSCRIPT,
+    TWO_CHARACTERS,
+    VISIBLE,
+    WORD_CHARACTER,
 )
-# All lower or all upper case. `link` only with an attribute: without one it says nothing in HTML, and `<Link>` and `<link>` are
-# what people and models write in place of a link.
-_NAMES = f"{_ELEMENTS}|{_ELEMENTS.upper()}"
-_ENTITIES = "|".join(sorted(name2codepoint))
-HTML = (
-    rf"<(?:{_NAMES})(?:\s[^<>]*)?/?>|</\s*(?:{_NAMES})\s*>|<(?:link|LINK)\s[^<>]*>|<!--"
-    rf"|&(?:apos|{_ENTITIES}|#[0-9]{{1,7}}|#[xX][0-9a-fA-F]{{1,6}});"
-)
-ENCODING = r"[\x{80}-\x{9F}\x{FFFD}]|_x[0-9A-F]{4}_"
-
-# Soft hyphen, zero-width space, word joiner, byte order mark, Hangul filler, annotation marks: a tokenizer divides a word there.
-INVISIBLE = r"[\x{AD}\x{180E}\x{200B}\x{2060}-\x{2064}\x{206A}-\x{206F}\x{3164}\x{FEFF}\x{FFF9}-\x{FFFB}]"
-# Marks of the direction of writing. They belong in a text with letters that are written from right to left.
-BIDI = r"[\x{61C}\x{200E}\x{200F}\x{202A}-\x{202E}\x{2066}-\x{2069}]"
-RIGHT_TO_LEFT = r"[\p{Hebrew}\p{Arabic}\p{Syriac}\p{Thaana}\p{Nko}]"
-# Joiners, the emoji variation selector and tags. They belong after an emoji or a key, and joiners in the scripts that need them.
-_JOINED = (
-    r"\p{Emoji}\p{Emoji_Component}\p{Extended_Pictographic}\p{Arabic}\p{Syriac}\p{Mongolian}\p{Devanagari}\p{Bengali}\p{Gurmukhi}"
-    r"\p{Gujarati}\p{Oriya}\p{Tamil}\p{Telugu}\p{Kannada}\p{Malayalam}\p{Sinhala}\p{Khmer}\p{Myanmar}"
-)
-STRAY_JOINER = rf"(?:^|[^{_JOINED}])[\x{{200C}}\x{{200D}}\x{{FE0F}}\x{{E0020}}-\x{{E007F}}]"
-
-TREEBANK_BRACKET = "-[LR][RSC]B-"
-LINK_STUMP = r"(?:^|[^hHqQ])ttp?s?://"  # `ttp://`, `tts://`, `tt://`; not `mqtts://`
-
-E_MAIL = r"[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}"
-_NUMBER = (
-    r"\([0-9]{3}\) ?[0-9]{3}[-. ]?[0-9]{2}[-. ]?[0-9]{2}|[0-9]{3}[-.][0-9]{3}[-.][0-9]{4}"
-    r"|(?:8[ (-]{1,2}|\+7[ (-]{0,2})[0-9]{3}[ )-]{0,2}[0-9]{3}[ -]?[0-9]{2}[ -]?[0-9]{2}"
-    r"|\+[0-9]{1,3}[ (-]{1,2}[0-9]{2,4}[ )-]{1,2}[0-9]{3,4}[ -]?[0-9]{2,4}(?:[ -]?[0-9]{2,4})?"
-)
-PHONE = rf"(?:^|[^0-9+.-]|[^0-9]-|\+?1[-. ])(?:{_NUMBER})(?:$|[^0-9-]|-[^0-9])"
-
-_ROLE = r"(?:Human|HUMAN|Assistant|ASSISTANT|Instruction|Input|### ?Response) ?:"
-ROLE = rf"(?:\n|[.!?] )[ \t]*{_ROLE}"
-TRANSCRIPT = rf"\A\s*{_ROLE}"
-
-# Each is decided by the first or the last few characters of a text, whereas stripping a text takes time for each of its bytes.
-_SPACE = "".join(f"\\x{{{ord(char):X}}}" for char in WHITE_SPACE)
-CHARACTER = f"[^{_SPACE}]"
-TWO_CHARACTERS = f"[^{_SPACE}][{_SPACE}]*[^{_SPACE}]"
-SPACE_FIRST = rf"\A[{_SPACE}]"
-SPACE_LAST = rf"[{_SPACE}]\z"
-DOUBLE_FULL_STOP = rf"(?:\A|[^.])\.\.[{_SPACE}]*\z"
-
-LATIN_BESIDE_CYRILLIC = r"[A-Za-z]\p{Cyrillic}|\p{Cyrillic}[A-Za-z]"
-
-
-# The same letters in both scripts, in the same order. A reader sees no difference; a tokenizer divides the word into pieces that
-# no model has learnt.
-LATIN = "aceijopxyABCEHIJKMOPTXY"
-CYRILLIC = "асеіјорхуАВСЕНІЈКМОРТХУ"
-
-_WORD = rf"[\p{{L}}\p{{M}}]*(?:{LATIN_BESIDE_CYRILLIC})[\p{{L}}\p{{M}}]*"
-# A lower-case word, also with a capital at its start, or one in capitals; not two words without a space (`idА`, `SkyТеперь`).
-_ONE_WORD = r"^(?:\p{Lu}?[\p{Ll}\p{M}]+|[\p{Lu}\p{M}]+)$"
-# Every letter of one of the scripts looks like one of the other; not `3D-шутер`, `PRщик` or `ахахf`.
-_MIXED = rf"^(?:[{LATIN}]|\p{{Cyrillic}})+$|^(?:[{CYRILLIC}]|\p{{Latin}})+$"
 
 
 def has_lookalike_word(text: pl.Expr) -> pl.Expr:
     """Whether a word of a text mixes Latin and Cyrillic letters so that it looks like a word of one script (Boolean)."""
     word = pl.element()
-    is_mixed = word.str.contains(_ONE_WORD) & word.str.contains(_MIXED)
-    return text.str.extract_all(_WORD).list.eval(is_mixed).list.any()
+    is_mixed = pl.all_horizontal([word.str.contains(form) for form in (ONE_WORD, LOOKALIKES, FOREIGN_LETTER)])
+    return text.str.extract_all(MIXED_WORD).list.eval(is_mixed).list.any()
 
 
 _ODD = 0x9E3779B97F4A7C15  # 2^64 divided by the golden ratio: the products of small numbers differ in many bits
-_SENTENCE_BREAK = re.compile(r"(?<=[.!?…])\s+|\n+")
+# Before a name or a number; `No.` is also an answer, and a single capital ends sentences too (`vitamin C.`).
+_ABBREVIATIONS = (
+    "Mr Mrs Ms Dr Prof St Mt Ft Bros Inc Ltd Corp Co Jr Sr Vol Gen Sen Rep Gov Capt Lt Col Sgt Rev Hon Ave Blvd Fig Jan Feb"
+    " Mar Apr Aug Sept Oct Nov Dec"
+)
+_NO_BREAK = "".join(rf"(?<!\b{abbreviation}\.)" for abbreviation in _ABBREVIATIONS.split())
+_SENTENCE_BREAK = re.compile(rf"(?<=[.!?…]){_NO_BREAK}\s+|\n+")
 _LONG_RUN = re.compile(rf"[^.!?\n]{{{MIN_SENTENCE}}}")
+LOOP_END = 6  # characters that recur in a loop, or more
 
 
 def repeats_a_sentence(text: pl.Expr) -> pl.Expr:
@@ -126,18 +95,17 @@ def _repeats(text: str) -> bool:
 class TextForms:
     """The forms of a text that conditions use.
 
-    received: what a model receives. own: the value of the column, which for a document lacks the title. suspect: received, or
-    empty if no pattern of a condition occurs in it. of_retrieval: whether it is a document of a retrieval task.
+    received: what a model receives. own: the value of the column, which for a document lacks the title. of_retrieval: whether it
+    is a document of a retrieval task.
     """
 
     received: pl.Expr
     own: pl.Expr
-    suspect: pl.Expr
     of_retrieval: bool = False
 
 
 def _is_empty(text: pl.Expr) -> pl.Expr:
-    return ~text.str.contains(CHARACTER)
+    return ~text.str.contains(VISIBLE)
 
 
 def _has_outer_space(text: pl.Expr) -> pl.Expr:
@@ -148,13 +116,60 @@ def _has_stray_mark(suspect: pl.Expr) -> pl.Expr:
     return suspect.str.contains(BIDI) & ~suspect.str.contains(RIGHT_TO_LEFT)
 
 
+def _is_joined_by_nfc(suspect: pl.Expr) -> pl.Expr:
+    return suspect.str.normalize("NFC").str.len_chars() < suspect.str.len_chars()
+
+
+def _is_mostly_symbols(suspect: pl.Expr) -> pl.Expr:
+    text = pl.when(suspect.str.contains(SYMBOLS)).then(suspect)
+    visible, in_words = text.str.count_matches(r"\S"), text.str.count_matches(WORD_CHARACTER)
+    return (visible >= MIN_SYMBOLS) & (4 * in_words < visible)
+
+
+def _is_loop(text: pl.Expr) -> pl.Expr:
+    """Whether a text ends in a loop; only texts whose end occurs in it three times are looked at."""
+    end = text.str.strip_chars_end(" .,!?…\n")
+    is_candidate = end.str.count_matches(end.str.tail(LOOP_END), literal=True) >= 3
+    return pl.when(is_candidate).then(end).map_elements(_ends_in_loop, return_dtype=pl.Boolean).fill_null(value=False)
+
+
+def _ends_in_loop(text: str) -> bool:
+    """Whether the last half of a text or more is one character, word or phrase, four times in a row or more."""
+    period = len(text) - LOOP_END - text.rfind(text[-LOOP_END:], 0, -1)
+    pairs = zip(text[::-1], text[::-1][period:], strict=False)
+    length = period + next(
+        (place for place, (char, earlier) in enumerate(pairs) if char != earlier), len(text) - period
+    )
+    return length >= 4 * period and 2 * length >= len(text)
+
+
+def _outside_code(pattern: str) -> Callable[[TextForms], pl.Expr]:
+    return lambda text: text.received.str.contains(pattern) & ~text.received.str.contains(CODE)
+
+
+def _with_check(pattern: str, is_valid: Callable[[str], bool]) -> Callable[[TextForms], pl.Expr]:
+    def has_valid_match(text: str) -> bool:
+        return any(is_valid(match[0]) for match in re.finditer(pattern, text))
+
+    def has_match(text: TextForms) -> pl.Expr:
+        candidate = pl.when(text.received.str.contains(pattern)).then(text.received)
+        return candidate.map_elements(has_valid_match, return_dtype=pl.Boolean)
+
+    return has_match
+
+
+def condition_column(kind: str, part: str, column: str) -> str:
+    """The column of a survey that says whether a condition applies to the texts of a column."""
+    return f"{kind} {part} {column}"
+
+
 @dataclass(frozen=True)
 class TextCondition:
     """What makes a text by itself a finding.
 
     kind: of the finding. part: of the kind, where its detail counts several, each by itself; a text with two of them counts once.
-    pattern: what occurs in each such text, if anything; a card quotes the text from there. test: whether the condition applies,
-    by default where the pattern occurs.
+    pattern: what occurs in each such text, if anything; a card quotes the text from there. test: whether the condition applies;
+    by default where the pattern occurs. With a pattern, only `received` is known to it.
     """
 
     kind: str
@@ -164,23 +179,23 @@ class TextCondition:
 
     def applies(self, text: TextForms) -> pl.Expr:
         """Whether the condition applies (Boolean)."""
-        return self.test(text) if self.test else text.suspect.str.contains(self.pattern)
+        return self.test(text) if self.test else text.received.str.contains(self.pattern)
+
+    def column(self, column: str) -> str:
+        """The column of a survey that says whether the condition applies to the texts of a column."""
+        return condition_column(self.kind, self.part, column)
 
 
 TEXT_CONDITIONS = (
     TextCondition("empty_text", test=lambda text: _is_empty(text.received)),
     TextCondition("empty_text", "beside a title", test=lambda text: _is_empty(text.own) & ~_is_empty(text.received)),
-    TextCondition("mojibake", pattern="|".join(MOJIBAKE_PATTERNS), test=lambda text: is_mojibake(text.suspect)),
-    TextCondition("encoding_residue", pattern=ENCODING),
-    TextCondition("html_residue", pattern=HTML),
-    TextCondition("preprocessing_residue", "treebank brackets", TREEBANK_BRACKET),
-    TextCondition("preprocessing_residue", "link stumps", LINK_STUMP),
+    TextCondition("mojibake", pattern="|".join(MOJIBAKE_PATTERNS), test=lambda text: is_mojibake(text.received)),
     TextCondition(
         "invisible_character",
         pattern=f"{INVISIBLE}|{BIDI}|{STRAY_JOINER}",
-        test=lambda text: text.suspect.str.contains(f"{INVISIBLE}|{STRAY_JOINER}") | _has_stray_mark(text.suspect),
+        test=lambda text: text.received.str.contains(f"{INVISIBLE}|{STRAY_JOINER}") | _has_stray_mark(text.received),
     ),
-    TextCondition("lookalike_word", pattern=LATIN_BESIDE_CYRILLIC, test=lambda text: has_lookalike_word(text.suspect)),
+    TextCondition("lookalike_word", pattern=LATIN_BESIDE_CYRILLIC, test=lambda text: has_lookalike_word(text.received)),
     TextCondition(
         "short_text", test=lambda text: ~_is_empty(text.received) & ~text.received.str.contains(TWO_CHARACTERS)
     ),
@@ -193,30 +208,66 @@ TEXT_CONDITIONS = (
         "repeated_sentence",
         test=lambda text: pl.lit(value=False) if text.of_retrieval else repeats_a_sentence(text.received),
     ),
-    TextCondition("personal_data", "e-mail addresses", E_MAIL),
-    TextCondition("personal_data", "phone numbers", PHONE),
     TextCondition(
         "prompt_residue",
-        pattern=ROLE,
-        test=lambda text: text.suspect.str.contains(ROLE) & ~text.suspect.str.contains(TRANSCRIPT),
+        "turns of a dialogue",
+        ROLE,
+        lambda text: text.received.str.contains(ROLE) & ~text.received.str.contains(TRANSCRIPT),
     ),
+    *(TextCondition(*residue) for residue in RESIDUE),
+    TextCondition("encoding_residue", "literal escapes", ESCAPES, _outside_code(ESCAPES)),
+    TextCondition("decomposed_letter", pattern=COMBINING, test=lambda text: _is_joined_by_nfc(text.received)),
+    TextCondition("junk_text", "symbols", SYMBOLS, lambda text: _is_mostly_symbols(text.received)),
+    TextCondition("junk_text", "loops", test=lambda text: _is_loop(text.received)),
+    TextCondition("personal_data", "handles", HANDLE, _outside_code(HANDLE)),
+    *(TextCondition(kind, part, pattern, _with_check(pattern, check)) for kind, part, pattern, check in CHECKED),
 )
 TEXT_KINDS = tuple(dict.fromkeys(condition.kind for condition in TEXT_CONDITIONS))
 PATTERNS = {
-    kind: "|".join(other.pattern for other in TEXT_CONDITIONS if other.kind == kind)
+    kind: "|".join(f"(?:{other.pattern})" for other in TEXT_CONDITIONS if other.kind == kind and other.pattern)
     for kind in dict.fromkeys(condition.kind for condition in TEXT_CONDITIONS if condition.pattern)
 }
-_ALL = "|".join(PATTERNS.values())
+# Kinds whose patterns are searched in one pass. Of all patterns at once, the automaton of a search would outgrow its memory.
+_OF_PEOPLE, _OF_PROGRAMS = ("personal_data", "junk_text"), ("markup_residue", "placeholder", "prompt_residue")
+_PASSES = (_OF_PEOPLE, _OF_PROGRAMS, tuple(kind for kind in PATTERNS if kind not in (*_OF_PEOPLE, *_OF_PROGRAMS)))
+MAX_SUSPECTS = 100_000  # texts in memory at once
 
 
-def suspects(text: pl.Expr) -> pl.Expr:
-    """The texts in which one of the patterns occurs; every other text is empty."""
-    return pl.when(text.str.contains(_ALL)).then(text).otherwise(pl.lit(""))
+def examine_texts(column: str, text: TextForms) -> dict[str, pl.Expr]:
+    """The condition_column of each condition without a pattern; whether a pattern of each pass occurs, for `mark_suspects`."""
+    own = {condition.column(column): condition.applies(text) for condition in TEXT_CONDITIONS if not condition.pattern}
+    patterns = ["|".join(PATTERNS[kind] for kind in kinds) for kinds in _PASSES]
+    return own | {f"suspect {number} {column}": text.received.str.contains(one) for number, one in enumerate(patterns)}
 
 
-def condition_column(kind: str, part: str, column: str) -> str:
-    """The column of a survey that says whether a condition applies to the texts of a column."""
-    return f"{kind} {part} {column}"
+def mark_suspects(survey: pl.DataFrame, column: str, texts: pl.LazyFrame) -> pl.DataFrame:
+    """A survey with the condition_column of each condition with a pattern, in place of what `examine_texts` says of patterns.
+
+    texts: what the survey was made of, `position` and `text`, what a model receives. Only suspects are read again.
+    """
+    passes = {f"suspect {number} {column}": kinds for number, kinds in enumerate(_PASSES)}
+    conditions = {condition.column(column): condition for condition in TEXT_CONDITIONS if condition.pattern}
+    forms = TextForms(pl.col("text"), pl.col("text"))
+    marks = [pl.DataFrame(schema={"position": pl.UInt32, **dict.fromkeys(conditions, pl.Boolean)})]
+    for batch in survey.filter(pl.any_horizontal(*passes)).select("position", *passes).iter_slices(MAX_SUSPECTS):
+        first, last = batch["position"][0], batch["position"][-1]
+        is_suspect = pl.col("position").is_in(batch["position"].implode())
+        read = (
+            texts.slice(first, last - first + 1)
+            .filter(is_suspect)
+            .collect(engine="streaming")
+            .join(batch, on="position")
+        )
+        marked = read.select("position")
+        for name, kinds in passes.items():
+            examined = {own: one.applies(forms) for own, one in conditions.items() if one.kind in kinds}
+            if read[name].any():  # to compile the patterns takes as long as to search thousands of texts for them
+                marked = marked.join(read.filter(name).select("position", **examined), on="position", how="left")
+        marks.append(marked)
+    found = survey.drop(*passes).join(
+        pl.concat(marks, how="diagonal"), on="position", how="left", maintain_order="left"
+    )
+    return found.with_columns(pl.col(list(conditions)).fill_null(value=False))
 
 
 def audit_texts(layout: tasks.Layout, split: str, survey: pl.DataFrame) -> list[FindingRows]:
@@ -297,6 +348,7 @@ def in_wrong_script(text: pl.Expr, expected: Iterable[str]) -> pl.Expr:
 
 
 WRONG_SCRIPT = "wrong_script"
+OTHER_ENCODINGS = (("mojibake", ""), ("encoding_residue", "Windows-1251 read as Latin-1"))  # kinds and parts
 
 
 def expected_languages(task: tasks.Task, layout: tasks.Layout, languages: tuple[str, ...]) -> dict[str, set[str]]:
@@ -332,7 +384,7 @@ def audit_scripts(layout: tasks.Layout, split: str, survey: pl.DataFrame) -> lis
         condition = f"{WRONG_SCRIPT} {column}"
         if condition in survey.columns:
             location = (layout.config, split, column)
-            is_damaged = pl.col(condition_column("mojibake", "", column))
+            is_damaged = pl.any_horizontal(condition_column(*condition, column) for condition in OTHER_ENCODINGS)
             findings += findings_where(WRONG_SCRIPT, location, survey, pl.col(condition) & ~is_damaged)
     return findings
 

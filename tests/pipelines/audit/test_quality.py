@@ -198,7 +198,7 @@ PLANTED = [
     PlantedFinding(
         "encoding_residue", "PairClassification",
         with_value("default", "train", "sentence2", 1, "Gr\ufffd\ufffde aus Berlin"), "default/train.sentence2", 1, 1 / 4,
-        ("b",),
+        ("b",), detail="lost characters 1",
     ),
     PlantedFinding(
         "html_residue", "BitextMining", with_value("en-de", "test", "sentence1", 0, "bees &amp; ants <br/>"),
@@ -235,7 +235,7 @@ PLANTED = [
     ),
     PlantedFinding(
         "surrounding_whitespace", "Classification",
-        combine(with_value("default", "test", "text", 1, "\u00a0wax"), with_value("default", "test", "text", 4, "honey\x1c")),
+        combine(with_value("default", "test", "text", 1, "\u00a0wax"), with_value("default", "test", "text", 4, "honey\u3000")),
         "default/test.text", 2, 2 / 24, ("row 1", "row 4"),
     ),
     PlantedFinding(
@@ -257,7 +257,7 @@ PLANTED = [
     ),
     PlantedFinding(
         "prompt_residue", "Retrieval", with_value("corpus", "test", "text", 2, "Ants bite.\n\nHuman: Do they?"),
-        "corpus/test.text", 1, 1 / 3, ("d3",),
+        "corpus/test.text", 1, 1 / 3, ("d3",), detail="turns of a dialogue 1",
     ),
     PlantedFinding(
         "near_duplicate", "Retrieval",
@@ -274,7 +274,7 @@ PLANTED = [
     ),
     PlantedFinding(
         "length_outlier", "Retrieval", with_value("corpus", "test", "text", 0, "b" * 231), "corpus/test.text", 1, 1 / 3,
-        ("d1",), detail="median 23 characters, longest 231",
+        ("d1",), detail="median 23 characters, longest 231", other_kinds=("junk_text",),
     ),
     PlantedFinding(
         "label_leaking_column", "Clustering",
@@ -385,7 +385,7 @@ PLANTED = [
             ("duplicate_negative", "negatives", [*SIX, SIX[0]], ""),
             ("duplicate_negative", "negatives", [*SIX, SIX[0].upper()], FOLDED_DETAIL),
             ("number_text", "negatives", [*SIX, "451"], ""),
-            ("number_text", "positives", ["1 text for question 1", "3,5 %"], ""),
+            ("number_text", "positives", ["1 text for question 1", "3,5 %"], "in a later positive"),
             ("html_residue", "negatives", [*SIX, "a <br/> b"], ""),
             ("html_residue", "positives", ["1 text for question 1", "a <br/> b"], "in a later positive"),
             ("html_residue", "positives", ["a <br/> b", "1 text for question 1"], ""),
@@ -442,6 +442,34 @@ PLANTED = [
         ),
         "faq/train.negatives", 1, 1 / 4, ("question:0",), detail="2 to 7 in a row",
     ),
+    PlantedFinding(
+        "number_text", "Classification", with_value("default", "test", "text", 3, "1984"), "default/test.text", 1, 1 / 24,
+        ("row 3",),
+    ),
+    PlantedFinding(
+        "missing_value_text", "STS", with_value("default", "test", "sentence1", 3, "#REF!"), "default/test.sentence1", 1, 1 / 4,
+        ("d",),
+    ),
+    PlantedFinding(
+        "decomposed_letter", "Retrieval", with_value("queries", "test", "text", 1, "cafe\u0301"), "queries/test.text", 1, 1 / 2,
+        ("q2",),
+    ),
+    PlantedFinding(
+        "junk_text", "Clustering",
+        combine(
+            with_value("default", "test", "sentences", 1, "wax" + " wax" * 9),
+            with_value("default", "test", "sentences", 3, "====="),
+        ),
+        "default/test.sentences", 2, 2 / 4, ("row 1", "row 3"), detail="symbols 1, loops 1",
+    ),
+    PlantedFinding(
+        "markup_residue", "PairClassification", with_value("default", "test", "sentence2", 0, "[b]wax[/b] in **all hives**"),
+        "default/test.sentence2", 1, 1 / 4, ("a",), detail="BBCode 1, Markdown 1",
+    ),
+    PlantedFinding(
+        "placeholder", "BitextMining", with_value("en-de", "test", "sentence1", 2, "Dear {name}, your %s."),
+        "en-de/test.sentence1", 1, 1 / 4, ("c",), detail="variables 1, formats 1",
+    ),
 ]  # fmt: skip
 # Changes with the kinds of all findings that they cause.
 CHANGES = {
@@ -482,7 +510,7 @@ CHANGES = {
             with_value("corpus", "test", "text", 0, "b" * 70), with_value("corpus", "test", "text", 2, "c" * 7),
             with_value("corpus", "test", "title", 1, ""), with_value("corpus", "test", "text", 1, "a" * 7),
         ),
-        [],
+        ["junk_text"],
     ),
     "empty texts beside the median length": (
         "Clustering", combine(*(with_value("default", "test", "sentences", row, "") for row in (0, 1, 2))),

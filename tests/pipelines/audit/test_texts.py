@@ -1,8 +1,9 @@
-"""pipelines.audit.texts: residue of HTML and of wrong decodings, and texts that are far too long. pipelines.audit.texts
+"""pipelines.audit.texts: residue of HTML, programs and wrong decodings, junk, data of people, and texts that are far too long,
 and the kind wrong_script: texts without a letter of the script of their dataset, in all rows.
 """
 
 from functools import cache
+from string import ascii_letters
 
 import polars as pl
 import pytest
@@ -11,6 +12,7 @@ from builders import tasks
 from cards.front_matter import LANGUAGES
 from cards.manifest import Finding
 from pipelines.audit import languages
+from pipelines.audit import texts as texts_module
 from pipelines.audit.quality import audit_tables
 from pipelines.audit.texts import DEFAULTS, SCRIPTS, TEXT_CONDITIONS, in_wrong_script, script
 from tests.support.tables import TASKS, audit_rows, row_names
@@ -33,11 +35,59 @@ FOUND = {
             "</ i >",
             "</i\n>",
         ),
-        *("<link rel='x'>", "&nbsp;", "&#8211;", "&#x2F;"),
+        *("<link rel='x'>", "&nbsp;", "&#8211;", "&#x2F;", "wax &nbsp honey", "Wax &amp Co", "&#8211 "),
+        *(
+            "< ref >",
+            "< /ref >",
+            "<ref name=wax>",
+            "< gallery widths= '' 200 '' >",
+            "< center >",
+            "< br / >",
+            "<nowiki>",
+            "< ! --",
+            "& apos ;",
+        ),
     ],
-    "encoding_residue": ["\ufffd", "\x80", "\x85", "\x9f", "_x000D_", "a_x005F_b"],
+    "encoding_residue": [
+        *("\ufffd", "\x80", "\x85", "\x9f", "_x000D_", "a_x005F_b", "wax\x00", "\x1b[0m", "\x07", "\x0c", "\x1f"),
+        *(
+            "wax\u2028wax",
+            "\u2029",
+            "пр?вет",
+            "М?сква",
+            "люд?ьми",
+            "дела?тся",
+            "к?р?ва",
+            "f?r M?nchen",
+            "???? ??? ??????",
+        ),
+        *("РТЙЧЕФ, ЬФП ПРСФШ УФБТБС ЛПТПЧБ", "оПЧПУФЙ УЕЗПДОС", "╨╝╤С╨┤", "Ïðèâåò", "ìåä è âîñê"),
+        *("Wax.\\nHoney", "мёд\\nвоск", "wax\\r\\nhoney", "\\u0435\\u0436", "\\xd0\\xbf", "\\tWax"),
+    ],
     "preprocessing_residue": [
         *("-LRB-", "a-RSB-b", "-RCB-", "tts://", "tt://x", "ttp://honey.example", "мёдttps://", "(ttp://"),
+        *(
+            'said ""Wax"" twice',
+            '""Мёд"" и воск',
+            'wax",0\nhoney',
+            "<unk>",
+            "[CLS]",
+            "<|im_start|>",
+            "[/INST]",
+            "<pad><pad>",
+        ),
+        *("bee ##keeper", "\u2581bee", "bee@@ keeper", "wax @-@ like", "__eou__"),
+    ],
+    "decomposed_letter": ["мои\u0306", "е\u0308лка", "cafe\u0301", "\u1112\u1161\u11ab"],
+    "markup_residue": [
+        *("[[Мёд|мёда]]", "{{cite web|url=}}", "'''wax'''", "[b]wax[/b]", "[url=honey.example]", "[IMG]", "[quote]"),
+        *("[wax](https://honey.example)", "![](wax.png) ![a](b)", "```", "|---|", "**pure wax**", "\n## Wax\n"),
+        *("\\frac{a}{b}", "\\textbf{wax}", "\\alpha", "$x^2 + y$", "[header]", "[substeps]"),
+        *("function wax(a) {", "def wax(a):", "#include <wax.h>", "console.log(1)", "p { color: red; }", '{"wax": 1}'),
+    ],
+    "placeholder": [
+        *("{name}", "{{ user.name }}", "${WAX}", "%(wax)s", "wax: %s", "<NAME>", "<LINK>", "[REDACTED]", "[Your Name]"),
+        *("[insert name here]", "[Ваше имя]", "Lorem ipsum", "HTTPURL"),
     ],
     "invisible_character": [
         *(
@@ -58,13 +108,181 @@ FOUND = {
         *("bee@hive.example", "a.bee+1@mail.hive-2.example.", "<bee@hive.example>", "mailto:bee@hive.example"),
         *("(555) 010-0199", "555-010-0199", "1-555-010-0199", "+1 (555) 010-0199", "call:555.010.0199,"),
         *("+7 (999) 010-01-99", "8-999-010-01-99", "8 (999) 010 01 99", "+79990100199", "+380 99 010 01 99"),
+        *(
+            "89990100199",
+            "8(999)0100199",
+            "7 999 010 01 99",
+            "+442079460000",
+            "тел. 010-01-99",
+            "@bee_keeper",
+            "(@bee_keeper)",
+        ),
+        *(
+            "bee [at] hive [dot] example",
+            "bee(at)hive.example",
+            "bee собака mail точка ру",
+            "ул. Пчелиная, д. 5",
+            "Hive, CA 90210",
+        ),
+        *(
+            "4111 1111 1111 1111",
+            "5555-5555-5555-4444",
+            "378282246310005",
+            "2200 0000 0000 0004",
+        ),  # published as examples
+        *(
+            "GB82 WEST 1234 5698 7654 32",
+            "DE89370400440532013000",
+            "мDE89370400440532013000",
+            "ИНН \u0663\u0663 7707083893",
+            "112-233-445 95",
+            "СНИЛС 11223344595",
+        ),
+        *("ИНН 7707083893", "500100732259", "паспорт 45 10 123456", "серия 4510 № 123456", "192.168.0.1", "8.8.8.140"),
+        *(
+            "AKIA" + "Q" * 16,
+            "ghp_" + ascii_letters[:36],
+            "hf_" + ascii_letters[:34],
+            "AIza" + ascii_letters[:35],
+            "-----BEGIN PRIVATE KEY-----",
+        ),
     ],
-    "prompt_residue": ["mead.\n\nHuman: Why?", "mead. Input: wax", "x\n  ASSISTANT: Yes", "x\n### Response:"],
+    "prompt_residue": [
+        *("mead.\n\nHuman: Why?", "mead. Input: wax", "x\n  ASSISTANT: Yes", "x\n### Response:"),
+        *("As an AI language model, I cannot taste it.", "Как языковая модель, я не ем мёд."),
+    ],
+}
+# Kinds of whole texts.
+WHOLE = {
+    "empty_text": ["\u2800", " \u2800\u2800 ", "\u1160", "\u2003\u2800"],
+    "number_text": ["1984", "-3,5 %", "10 000", "+1.5"],
+    "missing_value_text": [
+        *("N/A", "n/a.", "None", "null", "NaN", "--", "——", "#REF!", "#Н/Д", "[deleted]", "(пусто)", "Не указано"),
+        *("нет данных", "No description"),
+    ],
+    "junk_text": [
+        *(
+            "https://honey.example/1",
+            "1. www.honey.example\n2. https://wax.example",
+            "%$#@!*&^%",
+            "=====",
+            "~~ wax ~~~~~~~~~~~",
+        ),
+        *(
+            "мёд мёд мёд мёд мёд мёд мёд",
+            "o" * 30,
+            "Bees like " + "wax and honey, " * 5,
+            "0L/Rh9GR0LvRiyDQtNC10LvQsNGO0YIg0LzRkdC0",
+        ),
+    ],
+    "encoding_residue": [
+        "b'wax'",
+        "['wax', 'honey']",
+        '["wax"]',
+        "('wax', 'honey')",
+        "array([1, 2])",
+        "[0.5 1.5 2.5 3.5]",
+    ],
+    "prompt_residue": [
+        *(
+            "Sure! Here is a poem.",
+            "Here is the translation: wax",
+            "Конечно! Вот стихи.",
+            "Вот исправленный текст: мёд",
+        ),
+        *("I'm sorry, but I can't help with that.", "I cannot assist with that.", "К сожалению, я не могу помочь."),
+    ],
+    "": [
+        *(
+            "Нет",
+            "none of these",
+            "No.",
+            "No",
+            "?!",
+            ":-)",
+            "***",
+            "1984 год",
+            "B-52",
+            "1 + 1 = 2",
+            "так так так так",
+            "ха-ха-ха",
+        ),
+        *(
+            "See https://honey.example",
+            "('wax')",
+            "[3, 1, 2]",
+            "What??",
+            "что ???",
+            "Sure, I will help",
+            "I can't help but laugh",
+        ),
+        *(
+            "Вот текст",
+            "Donaudampfschifffahrtsgesellschaft2",
+            "src/main/java/com/example/Hive2Config3File",
+            "H_2 + O_2",
+        ),
+    ],
 }
 NOT_FOUND = [
-    *("a < b > c", "<unk>", "<name>", "< p>", "<3", "x<y", "<pretty>", "<<p", "AT&T;", "R & D;", "&nbsp", "&;", "&#;"),
-    *("<Link>", "<link>", "<LINK>", "<Body>", "</ Link >", "</ pretty >"),
+    *("a < b > c", "<name>", "< p>", "<3", "x<y", "<pretty>", "<<p", "AT&T;", "R & D;", "&copy=1", "&;", "&#;"),
+    *("<Link>", "<link>", "<Body>", "</ Link >", "</ pretty >"),
     *("\xa0", "é", "\x7f", "_x00_", "_xyzw_", "x000D"),
+    *(
+        "что?ничего",
+        "Что??? Да",
+        "да?нет?может быть",
+        "What?Why",
+        "Nf3? Nc6",
+        "honey.example/watch?v=wax",
+        "page.php?id=1&q=2",
+    ),
+    *(
+        "ПУФИК",
+        "УФПС",
+        "ВЕРНЫЙ ОТВЕТ",
+        "créée",
+        "jäääär",
+        "INFORMAÇÕES",
+        "╔═╤═╗",
+        "C:\\new\\table",
+        "\\nabla",
+        'print("wax\\n")',
+    ),
+    *(
+        'x = ""',
+        'ООО "Фирма "Мёд""',
+        "сло\u0301во",
+        "a[i] = b[i]",
+        "f**k and s**t",
+        "5 ** 2",
+        "#1 #wax",
+        "costs $5 and $10_000",
+    ),
+    *(
+        "{x}",
+        "100 % s",
+        "50%s",
+        "[sic]",
+        "<M>",
+        "[note]",
+        "i @ 5",
+        "yвзлом",
+        "массивуy",
+        "idа",
+        "ахахf",
+        "Boeingа",
+        "xвообще",
+    ),
+    *(
+        "4111 1111 1111 1112",
+        "DE89370400440532013001",
+        "112-233-445 96",
+        "ИНН 7707083894",
+        "500100732258",
+        "7707083893",
+    ),
+    *("1.2.3.4", "v10.0.0.117", "Chrome/91.0.4472.124", "ask-billboard-titanic-mid-90s-singers", "look at me dot com"),
     *(
         "-lrb-",
         "LRB",
@@ -96,7 +314,7 @@ NOT_FOUND = [
         "чайf",
         "YouTubeр",
     ),
-    *("bee@hive", "@hive", "@ 5 pm", "bee @ hive.example", "a@b.c"),
+    *("bee@hive", "@ 5 pm", "bee @ hive.example", "a@b.c"),
     *(
         "2008-2009",
         "555-0199",
@@ -152,6 +370,36 @@ def test_what_looks_a_little_like_it_is_not_found(text: str) -> None:
         assert kinds_of_surrounded()[form.format(text)] == []
 
 
+@cache
+def kinds_of_whole() -> dict[str, list[str]]:
+    return kinds_of(tuple(text for texts in WHOLE.values() for text in texts))
+
+
+@pytest.mark.parametrize(("kind", "text"), [(kind, text) for kind, texts in WHOLE.items() for text in texts])
+def test_a_text_as_a_whole_is_of_a_kind(kind: str, text: str) -> None:
+    assert kinds_of_whole()[text] == ([kind] if kind else [])
+
+
+def test_texts_are_searched_in_batches_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(texts_module, "MAX_SUSPECTS", 3)
+    assert kinds_of(tuple(kinds_of_whole())) == kinds_of_whole()
+
+
+def test_the_detail_of_a_finding_counts_each_of_its_parts() -> None:
+    texts = [
+        "bee@hive.example",
+        "Bee 555-010-0199, 4111111111111111",
+        "wax",
+        "Wax, ИНН 7707083893",
+        "bee [at] hive.example",
+    ]
+    table = pl.LazyFrame({"sentences": texts, "labels": ["wax", "honey", "wax", "honey", "wax"]})
+    findings = audit_rows(tasks.Clustering(), {"default": {"test": table}}, ("test",))
+    [found] = [finding for finding in findings if finding.kind == "personal_data"]
+    detail = "e-mail addresses 1, masked e-mail addresses 1, phone numbers 1, payment cards 1, tax numbers 1"
+    assert (found.count, found.detail) == (4, detail)
+
+
 LONG, SHORT = "The queen lays two thousand eggs a day", "They swarm in May"
 
 
@@ -167,6 +415,9 @@ LONG, SHORT = "The queen lays two thousand eggs a day", "They swarm in May"
         ("repeated_sentence", f"{LONG}\n\n  {LONG}", True),
         ("repeated_sentence", f"{LONG}.\n{LONG}.", True),
         ("repeated_sentence", f"So it is. {LONG}, as e.g. Mr. Bee says? No. {LONG}, as e.g. Mr. Bee says?", True),
+        ("repeated_sentence", f"{LONG} in the Hive of Wax Bros. {LONG} in the Hive of Wax Bros.", False),
+        ("repeated_sentence", f"{LONG}, says Mr. Bee. So it is. {LONG}, says Mr. Bee. ", True),
+        ("repeated_sentence", "Games of honey by Wax Bros. for bees, games of honey by Wax Bros. for bears.", False),
         ("repeated_sentence", f"{LONG}. {LONG}!", False),
         ("repeated_sentence", f"{LONG}. {LONG.lower()}.", False),
         ("repeated_sentence", f"{LONG} and {LONG}.", False),
