@@ -104,6 +104,7 @@ def render(
         configs=configs,
         missing=missing,
         unverified=[raw.name for raw in manifest.raw if not raw.verified],
+        moving=[raw.name for raw in manifest.raw if raw.name in source.moving and not raw.verified],
         repository=unnamed_repository(dataset.name),
         or_folder=OR_FOLDER,
         task_type=dataset.task.type,

@@ -34,7 +34,7 @@ def main() -> int:
     from pipelines.process.stages import show_stages, stage
     from pipelines.process.tables import table
     from pipelines.raw.locations import locate
-    from pipelines.raw.missing_files import list_needs, log_missing_files, missing_file_of
+    from pipelines.raw.missing_files import is_said, list_needs, log_missing_files, missing_file_of
 
     settings = command.raw_settings(options)
     needs = list_needs(command.resolve_datasets(options.names or ["all"]), options.splits)
@@ -53,8 +53,8 @@ def main() -> int:
                 file = locate(source, key, settings)
         except DatasetError as error:
             missing = missing_file_of(error) if len(sources) > 1 else None
-            if missing is None or (missing.reason == "unavailable" and missing.name not in failed):
-                command.print_error(error)  # the summary says all of the others
+            if missing is None or not is_said(error, failed):
+                command.print_error(error)
             if missing is not None:
                 failed[missing.name] = missing
             if options.json:

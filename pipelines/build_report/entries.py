@@ -13,10 +13,11 @@ from pathlib import Path
 from builders import catalogue
 from builders.catalogue import Definition
 from builders.errors import ReleaseError
+from builders.raw_files import Hub
 from pipelines.build_report.records import BuildReport, DatasetReport
 from pipelines.make import BuildSettings, make
-from pipelines.raw.digests import Digest, default_cache, lock_cached_file
-from pipelines.raw.pins import LockEntry, is_pinned, read_lock_file, record_digest
+from pipelines.raw.digests import default_cache, lock_cached_file
+from pipelines.raw.pins import LockEntry, is_pinned, read_lock_file, record_entry
 from pipelines.raw.settings import RawSettings, stored_file
 from pipelines.release import fingerprint, ledger
 from pipelines.release.content_hash import dataset_sha256
@@ -58,12 +59,10 @@ def new_entries(
         _require_agreement(entry)
         trusted.append(entry)
         for name, digest in _lock_entries(entry, definitions[entry.dataset]).items():
-            before = recorded.get(name) or found.lock.get(name)
-            if before not in (None, digest):
-                raise _conflict(
-                    f"{name} had other bytes for {entry.name}", digest.sha256, before.sha256 if before else ""
-                )
-            if name not in recorded:
+            before = recorded.get(name, LockEntry()).merge(found.lock.get(name, LockEntry()))
+            if before.contradicts(digest):
+                raise _conflict(f"{name} had other bytes for {entry.name}", str(digest.sha256), str(before.sha256))
+            if recorded.get(name, LockEntry()).merge(digest) != recorded.get(name):
                 found.lock[name] = digest
     for entry in trusted:
         released = ledger.find_entry(entry.dataset, entry.version, ledger_path)
@@ -102,10 +101,10 @@ def rebuild_entries(entries: NewEntries, raw: RawSettings) -> None:
 def write_entries(entries: NewEntries, lock_path: Path, ledger_path: Path) -> None:
     """Write new entries into the lock file and the ledger; existing entries stay."""
     with lock_cached_file(default_cache() / "raw.lock.json", "raw.lock.json", activity="writing"):
-        for name, digest in entries.lock.items():
-            record_digest(name, Digest(digest.sha256, digest.bytes), (lock_path,))
-    for (dataset, version), entry in entries.ledger.items():
-        ledger.record_entry(dataset, version, entry, ledger_path)
+        for name, entry in entries.lock.items():
+            record_entry(name, entry, (lock_path,))
+    for (dataset, version), released in entries.ledger.items():
+        ledger.record_entry(dataset, version, released, ledger_path)
 
 
 def _lock_entries(entry: DatasetReport, definition: Definition) -> dict[str, LockEntry]:
@@ -157,7 +156,9 @@ def _require_agreement(entry: DatasetReport) -> None:
     for file in entry.files:
         locked = entry.lock.get(file.name)
         if locked is not None and (locked.sha256, locked.bytes) != (file.sha256, file.bytes):
-            raise _conflict(f"{file.name} has two digests or sizes for {entry.name}", locked.sha256, str(file.sha256))
+            raise _conflict(
+                f"{file.name} has two digests or sizes for {entry.name}", str(locked.sha256), str(file.sha256)
+            )
     if entry.ledger is None:
         return
     if entry.partial:
@@ -187,8 +188,10 @@ def _unpinned(entry: DatasetReport, definition: Definition, recorded: Mapping[st
     for file in (source.files[key] for key in _needed(entry, definition)):
         name, stored = f"{source.name}/{file.name}", stored_file(file)
         found = reported[name]
-        if name in recorded and recorded[name].sha256 != found.sha256:
+        if recorded.get(name, LockEntry()).sha256 not in (None, found.sha256):
             return f"{name} is not the file of the lock file"
+        if isinstance(file.location, Hub) and file.location.moving and recorded.get(name, LockEntry()).commit is None:
+            return f"{name} is moving, and the report has no commit of it: fetch it again into an empty cache"
         if not any(map(is_pinned, (file, stored))) and not {name, f"{source.name}/{stored.name}"} & recorded.keys():
             return f"{name} has no known digest: pin sha256 {found.sha256} in the builder if it is the right file"
     return ""

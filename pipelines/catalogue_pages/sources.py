@@ -34,7 +34,7 @@ Access = Literal["open", "gated", "by hand"]
 class FileNeed:
     """A raw file, or a whole archive, as it is published.
 
-    name: without the source. bytes: None where neither the source nor the lock file knows it. digest: whether its bytes are
+    name: without the source. bytes: as far as it is known, perhaps in round numbers. digest: whether its bytes are
     verified against a known digest; in an archive without one, each file that is read has its own. url: None for a file fetched
     by hand.
     """
@@ -181,7 +181,8 @@ def _file_need(source: Source, files: Sequence[RawFile], lock_files: Sequence[Pa
     reason = missing_reason(stored.location)
     access: Access = "open" if reason == "offline" else reason
     members_pinned = all(find_pin(source.name, file, lock_files).has_digest for file in files)
-    return FileNeed(stored.name, pin.bytes, access, pin.has_digest or members_pinned, file_url(stored.location))
+    size = stored.about if pin.bytes is None else pin.bytes
+    return FileNeed(stored.name, size, access, pin.has_digest or members_pinned, file_url(stored.location))
 
 
 NUMBER = re.compile(r"\d+")
@@ -205,7 +206,8 @@ python -m pipelines.catalogue_pages.sources > docs/sources.md
   (`HF_TOKEN`, or `hf auth login`). `embedding-datasets doctor` says which of them your token may read.
 - **by hand**: no program may download them. `embedding-datasets show DATASET` and the error of a build say how to get them, and
   where to put them.
-- **size**: as the source or the lock file pins it; otherwise it is unknown until it is downloaded.
+- **size**: as the source or the lock file pins it, else as it is published, perhaps in round numbers; otherwise it is unknown
+  until it is probed or downloaded.
 - **digest**: whether a download is verified against a digest that is known before. A file without one is marked as unverified.
 - **build**: seconds, and the bytes of the members that are read, unpacked, and of releases, where all raw files were here to
   measure it: measured on {machine}. [performance.md](performance.md) has estimates for MIRACL and RiaNews, the two largest.
@@ -334,7 +336,8 @@ def _measured_where(sources: Sequence[SourceNeed]) -> str:
 
 
 def _sum(total: Total) -> str:
-    return format_size(total.bytes) + (f", and {total.unknown} files of unknown size" if total.unknown else "")
+    size = format_size(total.bytes)
+    return f"at least {size} ({total.unknown} files of unknown size)" if total.unknown else size
 
 
 def _total_text(total: Total) -> str:

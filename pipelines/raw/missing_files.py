@@ -16,10 +16,9 @@ from builders.spec import Source
 from pipelines.process.tables import WIDTH, fold, wrap
 from pipelines.process.terminal import format_size, summary_level
 from pipelines.raw.digests import default_cache
-from pipelines.raw.locations import Origin, missing_reason, plan_file
-from pipelines.raw.pins import find_pin
+from pipelines.raw.locations import Origin, locate, missing_reason, plan_file
 from pipelines.raw.requests import HUB, file_url
-from pipelines.raw.settings import RawSettings, stored_file
+from pipelines.raw.settings import RawSettings, make_request, stored_file
 
 
 @dataclass(frozen=True)
@@ -117,6 +116,14 @@ def missing_file_of(error: DatasetError) -> MissingFile | None:
     return error.missing if isinstance(error, SourceError) else None
 
 
+def is_said(error: DatasetError, before: Collection[str]) -> bool:
+    """Whether the summary of missing files says all of an error, or an earlier error did. before: files that failed already."""
+    missing = missing_file_of(error)
+    if missing is None or not isinstance(error, SourceError):
+        return False
+    return missing.reason != "unavailable" or missing.name in before or error.repeated
+
+
 def find_missing_files(
     needs: Iterable[NeededFiles], raw: RawSettings, failed: Collection[MissingFile] = ()
 ) -> list[MissingRawFile]:
@@ -134,7 +141,7 @@ def find_missing_files(
             reason = _missing_reason(source, key, raw, reasons.get(name))
             if reason is None:
                 continue
-            size = find_pin(source.name, stored, raw.lock_files).bytes
+            size = make_request(source, stored, raw).size
             before = missing.get(name) or MissingRawFile(source, stored, reason, size, (), ())
             members = (*before.members, *(() if file is stored else (file.name,)))
             missing[name] = replace(
@@ -160,7 +167,7 @@ def _missing_reason(source: Source, key: str, raw: RawSettings, download: Missin
 
 
 def find_buildable(split: str, needs: Iterable[NeededFiles], raw: RawSettings) -> list[str]:
-    """The datasets that have all raw files for one split here; none of those that were asked for that split alone."""
+    """The datasets that have all raw files for one split here, verified; none of those that were asked for that split alone."""
     return [
         need.definition.dataset.name
         for need in needs
@@ -169,11 +176,14 @@ def find_buildable(split: str, needs: Iterable[NeededFiles], raw: RawSettings) -
 
 
 def _has_all(need: NeededFiles, split: str, raw: RawSettings) -> bool:
+    source, local = need.definition.source, replace(raw, offline=True, mirrors=())
     try:
-        plans = [plan_file(need.definition.source, key, raw) for key in replace(need, splits=(split,)).keys]
+        for key in replace(need, splits=(split,)).keys:
+            if plan_file(source, key, raw).origin != "mirror":
+                locate(source, key, local)
     except DatasetError:
         return False
-    return all(plan.origin in ("raw-dir", "cache", "mirror") for plan in plans)
+    return True
 
 
 NUMBER = re.compile(r"\d+")
@@ -301,13 +311,14 @@ def buildable_lines(split: str, names: Sequence[str], raw: RawSettings) -> list[
 
 
 def total_size(sizes: Sequence[int | None]) -> str:
-    """A sum of sizes, as far as they are known: "7 files, 1.4 GB and 3 of unknown size"."""
+    """A sum of sizes, as far as they are known: "7 files, at least 1.4 GB (3 of unknown size)"."""
     known = [size for size in sizes if size is not None]
     unknown = len(sizes) - len(known)
     files = f"{len(sizes)} file{'' if len(sizes) == 1 else 's'}"
     if not known:
         return f"{files}, size unknown"
-    return f"{files}, {format_size(sum(known))}" + (f" and {unknown} of unknown size" if unknown else "")
+    total = format_size(sum(known))
+    return f"{files}, at least {total} ({unknown} of unknown size)" if unknown else f"{files}, {total}"
 
 
 def _group_lines(files: Sequence[MissingRawFile]) -> list[str]:

@@ -1,6 +1,6 @@
 """Pins: what the bytes of a raw file must be, by its source or by the lock file; errors for files that do not match.
 
-    {"<source>/<name>": {"bytes": 1234, "sha256": "64 hex digits"}, ...}
+    {"<source>/<name>": {"bytes": 1234, "sha256": "64 hex digits"}, ...}    and "commit": "40 hex digits" of a moving file
 
 Committed, it makes every later download of such a file verifiable.
 """
@@ -8,8 +8,9 @@ Committed, it makes every later download of such a file verifiable.
 import json
 import logging
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Annotated, Any
 
 import msgspec
 
@@ -22,16 +23,31 @@ from pipelines.process.terminal import format_size
 from pipelines.raw.digests import Digest
 
 LOCK_FILE = Path(__file__).parents[1] / "raw.lock.json"
+Commit = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{40}$(?!\n)")]
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class LockEntry:
-    """The recorded digest and size of one raw file."""
+    """The recorded digest and size of one raw file, as far as they are known, and for a moving one the commit."""
 
-    sha256: Sha256
-    bytes: Count
+    sha256: Sha256 | None = None
+    bytes: Count | None = None
+    commit: Commit | None = None
+
+    def merge(self, other: "LockEntry") -> "LockEntry":
+        """This entry, with what it lacks from another one."""
+        return LockEntry(**{**asdict(other), **known_fields(self)})
+
+    def contradicts(self, other: "LockEntry") -> bool:
+        """Whether both know something, and not the same."""
+        return self.merge(other) != other.merge(self)
+
+
+def known_fields(entry: LockEntry) -> dict[str, Any]:
+    """What an entry knows, by field."""
+    return {key: value for key, value in asdict(entry).items() if value is not None}
 
 
 def read_lock_file(path: Path) -> dict[str, LockEntry]:
@@ -52,11 +68,11 @@ def read_lock_file(path: Path) -> dict[str, LockEntry]:
     return {key: _read_entry(path, key, entry) for key, entry in entries.items()}
 
 
-def record_digest(name: str, digest: Digest, paths: Sequence[Path]) -> None:
-    """Add the digest of a file to the first of the lock files that can be written, and log it.
+def record_entry(name: str, entry: LockEntry, paths: Sequence[Path]) -> None:
+    """Add what is known of a file to the first of the lock files that can be written, and log it.
 
-    The lock file of an installed package is never written. An existing entry stays as it is. The caller holds a lock that keeps
-    other writers out.
+    The lock file of an installed package is never written. What an existing entry knows stays as it is. The caller holds a lock
+    that keeps other writers out.
 
     Raises SourceError for an invalid lock file.
     """
@@ -64,16 +80,17 @@ def record_digest(name: str, digest: Digest, paths: Sequence[Path]) -> None:
     for path in paths:
         if path == LOCK_FILE and not is_checkout():
             continue
-        entries = {name: LockEntry(digest.sha256, digest.bytes)} | read_lock_file(path)
-        content = {key: asdict(entry) for key, entry in entries.items()}
+        entries = read_lock_file(path)
+        entries[name] = entries.get(name, entry).merge(entry)
+        content = {key: known_fields(known) for key, known in entries.items()}
         try:
             write_atomically(path, json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
         except OSError as error:
             failure = error.strerror or str(error)
         else:
-            logger.info("%s: no known digest; recorded sha256 %s in %s", name, digest.sha256, path)
+            logger.info("%s: no known digest; recorded sha256 %s in %s", name, entry.sha256, path)
             return
-    logger.info("%s: no known digest; sha256 %s could not be recorded: %s", name, digest.sha256, failure)
+    logger.info("%s: no known digest; sha256 %s could not be recorded: %s", name, entry.sha256, failure)
 
 
 def _read_entry(path: Path, key: str, entry: msgspec.Raw) -> LockEntry:
@@ -154,12 +171,16 @@ def _text_start(head: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class Pin:
-    """Everything known in advance about the bytes of a raw file. provenance: who says so, for error messages."""
+    """Everything known in advance about the bytes of a raw file, and the commit of a moving one.
+
+    provenance: who says so, for error messages.
+    """
 
     sha256: str | None = None
     git_blob: str | None = None
     bytes: int | None = None
     provenance: str = "pinned by the source"
+    commit: str | None = None
 
     @property
     def has_digest(self) -> bool:
@@ -192,16 +213,19 @@ def is_pinned(file: RawFile) -> bool:
 
 
 def find_pin(source: str, file: RawFile, lock_files: Sequence[Path]) -> Pin:
-    """The digests declared by the source, or else the entry of the first lock file that has one.
+    """The digests declared by the source, or else those of the first lock file that has one; sizes and commits likewise.
 
     Raises SourceError for an invalid lock file.
     """
-    if not is_pinned(file):
-        for path in lock_files:
-            entry = read_lock_file(path).get(f"{source}/{file.name}")
-            if entry is not None:
-                return Pin(sha256=entry.sha256, bytes=entry.bytes, provenance=f"recorded in {path}")
-    return Pin(file.sha256, file.git_blob, file.bytes)
+    pin = Pin(file.sha256, file.git_blob, file.bytes)
+    for path in lock_files:
+        entry = read_lock_file(path).get(f"{source}/{file.name}", LockEntry())
+        if entry.sha256 is not None and not pin.has_digest:
+            pin = replace(pin, sha256=entry.sha256, bytes=entry.bytes, provenance=f"recorded in {path}")
+        elif pin.bytes is None and entry.sha256 in (None, pin.sha256):
+            pin = replace(pin, bytes=entry.bytes)
+        pin = replace(pin, commit=pin.commit or entry.commit)
+    return pin
 
 
 def wrong_file_error(name: str, where: str, head: bytes, found: Digest | int, pin: Pin, *, todo: str) -> SourceError:

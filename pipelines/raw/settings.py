@@ -1,15 +1,16 @@
 """Where raw files are looked for, as the command line and the environment say; a raw file that a build needs."""
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from builders.raw_files import Member, RawFile
+from builders.errors import SourceError
+from builders.raw_files import Hub, Location, Member, RawFile
 from builders.spec import Source
 from pipelines.raw.digests import default_cache
 from pipelines.raw.download import Patience
 from pipelines.raw.mirrors import Mirror, configured_mirrors
-from pipelines.raw.pins import LOCK_FILE, Pin, find_pin
+from pipelines.raw.pins import LOCK_FILE, LockEntry, Pin, find_pin, read_lock_file
 from pipelines.raw.requests import GITHUB_MEDIA, GITHUB_RAW, file_url
 
 
@@ -20,7 +21,8 @@ class RawSettings:
     raw_dir: a directory with `<source>/<name>` in it, never written to. cache: the directory of downloads, of cached digests, and
     of a second lock file for an installed package, whose own is never written. offline: never download. lock: the lock file.
     github_raw, github_media, hub: base URLs; without `hub`, that of huggingface_hub, which HF_ENDPOINT sets. mirrors: where else
-    files may be, in the order in which they are asked.
+    files may be, in the order in which they are asked. failed: hosts that were not found, and archives and sources that a command
+    could not get, with the reason, None for a source whose sizes add up: it asks for none of them twice.
     """
 
     raw_dir: Path | None = None
@@ -32,6 +34,7 @@ class RawSettings:
     hub: str | None = None
     patience: Patience = field(default_factory=Patience)
     mirrors: tuple[Mirror, ...] = field(default_factory=configured_mirrors)
+    failed: dict[str, SourceError | None] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def lock_files(self) -> tuple[Path, Path]:
@@ -62,6 +65,25 @@ class FileRequest:
     def name(self) -> str:
         """What messages and the lock file call it: `<source>/<name>`."""
         return f"{self.source.name}/{self.file.name}"
+
+    @property
+    def size(self) -> int | None:
+        """Its size in bytes, else about how large it is; None where neither is known."""
+        return self.file.about if self.pin.bytes is None else self.pin.bytes
+
+    @property
+    def location(self) -> Location:
+        """Where it is: a moving file at its recorded commit, once there is one."""
+        location = self.file.location
+        if isinstance(location, Hub) and location.moving and self.pin.commit:
+            return replace(location, revision=self.pin.commit, moving=False)
+        return location
+
+    @property
+    def awaits_commit(self) -> bool:
+        """Whether it is a moving file whose commit the lock file of the checkout does not have."""
+        accepted = read_lock_file(self.settings.lock).get(self.name, LockEntry()).commit
+        return isinstance(self.file.location, Hub) and self.file.location.moving and accepted is None
 
     @property
     def cached_path(self) -> Path:

@@ -142,7 +142,7 @@ def _load(defect: str, entry: Entry) -> Definition:
     dataset = replace(dataset, versions=versions)
     if dataset.name == defect:
         dataset = replace(dataset, recipe=_broken(dataset.recipe))
-    return replace(definition, dataset=dataset, source=replace(source, files=files))
+    return replace(definition, dataset=dataset, source=replace(source, files=files, published_bytes=None))
 
 
 def _broken(recipe: Callable[..., Tables]) -> Callable[..., Tables]:
