@@ -198,9 +198,10 @@ def _bytes(count: int) -> str:
 def _build_command(manifest: Manifest, only: Sequence[str]) -> str:
     """The command that builds the same rows. only: the splits of a release that lacks some, else empty."""
     command = f"embedding-datasets build {manifest.dataset}@{manifest.version}"
+    command += "".join(f" --unpinned {manifest.source}/{name}" for name in manifest.unpinned)
     if manifest.limit:
         command += f" --limit {manifest.limit}"
-    elif manifest.sample:
+    elif manifest.sample and not manifest.unpinned:
         command += " --sample"
     return f"{command} --splits {','.join(only)}" if only else command
 

@@ -161,6 +161,9 @@ def locate(source: Source, key: str, settings: RawSettings, *, limit: int | None
     _check_raw_dir(settings)
     file = source.files[key]
     request = make_request(source, file, settings)
+    if request.name in settings.unpinned and _find_in_raw_dir(request) is None:
+        what, where = f"{request.name}: --unpinned takes a file below --raw-dir", map(str, request.local_paths)
+        raise SourceError(what, where=", ".join(where) or None, todo="put it there, or leave the option out")
     if isinstance(file.location, Member) and _find_in_raw_dir(request) is None:
         stored_request = make_request(source, file.location.archive, settings, member=file)
         stored, member, digest = _find_member(request, stored_request, file.location.path)

@@ -21,7 +21,8 @@ class RawSettings:
     raw_dir: a directory with `<source>/<name>` in it, never written to. cache: the directory of downloads, of cached digests, and
     of a second lock file for an installed package, whose own is never written. offline: never download. lock: the lock file.
     github_raw, github_media, hub: base URLs; without `hub`, that of huggingface_hub, which HF_ENDPOINT sets. mirrors: where else
-    files may be, in the order in which they are asked. failed: hosts that were not found, and archives and sources that a command
+    files may be, in the order in which they are asked. unpinned: files, `<source>/<name>`, below raw_dir that need not be the
+    pinned ones; what is built of them is a sample. failed: hosts that were not found, and archives and sources that a command
     could not get, with the reason, None for a source whose sizes add up: it asks for none of them twice.
     """
 
@@ -34,6 +35,7 @@ class RawSettings:
     hub: str | None = None
     patience: Patience = field(default_factory=Patience)
     mirrors: tuple[Mirror, ...] = field(default_factory=configured_mirrors)
+    unpinned: tuple[str, ...] = ()
     failed: dict[str, SourceError | None] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -101,11 +103,13 @@ class FileRequest:
 
 
 def make_request(source: Source, file: RawFile, settings: RawSettings, member: RawFile | None = None) -> FileRequest:
-    """The request for a raw file, with the pin of the source or of a lock file.
+    """The request for a raw file, with the pin of the source or of a lock file, or of no pin where the settings say so.
 
     Raises SourceError for an invalid lock file.
     """
-    return FileRequest(source, file, find_pin(source.name, file, settings.lock_files), settings, member)
+    is_pinned = f"{source.name}/{file.name}" not in settings.unpinned
+    pin = find_pin(source.name, file, settings.lock_files) if is_pinned else Pin()
+    return FileRequest(source, file, pin, settings, member)
 
 
 def stored_file(file: RawFile) -> RawFile:
