@@ -24,7 +24,8 @@ EXAMPLES = """\
   embedding-datasets fetch all --dry-run                what there is to download, from where, and how large it is
   embedding-datasets fetch all --raw-dir DIR --offline  verify the files in DIR, list the missing ones
   embedding-datasets fetch hhrlhf-harmlessness --splits test
-  embedding-datasets fetch --probe                      whether every file is still there, without downloading it"""
+  embedding-datasets fetch --probe                      whether every file is still there, without downloading it
+  embedding-datasets fetch --probe --records 2000 --report probe.json      and whether its first records can be built from"""
 
 
 def main() -> int:
@@ -42,7 +43,8 @@ def main() -> int:
     sources = {(need.definition.source.name, key): need.definition.source for need in needs for key in need.keys}
     if options.probe:
         files = [(source, source.files[key]) for (_, key), source in sources.items()]
-        return _probe(files, settings, as_json=options.json)
+        code = _probe(files, settings, as_json=options.json)
+        return max(code, _look(needs, files, settings, options)) if options.records else code
     if options.dry_run:
         return _dry_run(needs, settings, options.splits, as_json=options.json)
     failed: dict[str, MissingFile] = {}
@@ -85,6 +87,15 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="ask whether each file is where it is published, in its size and with its digest; of all sources without a NAME",
     )
+    arguments.add_argument(
+        "--records",
+        type=command.positive_int,
+        metavar="N",
+        help="with --probe: list repositories, read the first megabyte of each file, and build from its first N records",
+    )
+    command.add_output(
+        arguments, "--report", "probe", metavar="FILE", help="with --records: write what was seen as JSON, for accept"
+    )
     arguments.add_argument("--json", action="store_true", help="one JSON object per file on stdout, for programs")
     return arguments
 
@@ -93,6 +104,8 @@ def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespa
     """Exit with a usage error where options do not fit together."""
     if not options.names and not options.probe:
         arguments.error("the following arguments are required: NAME")
+    if (options.records and not options.probe) or (options.report and not options.records):
+        arguments.error("--records N is for --probe, and --report FILE for --records N")
     if options.probe and (options.offline or options.dry_run):
         arguments.error(f"--probe asks servers: leave out {'--offline' if options.offline else '--dry-run'}")
 
@@ -112,6 +125,37 @@ def _probe(files: list[tuple[Source, RawFile]], settings: RawSettings, *, as_jso
         command.print_page(probe_page(probed, settings.cache / MEMORY, width=command.width()))
     states = {file.judgement.state for file in probed}
     return 1 if states & WRONG else SourceError.exit_code if "unreachable" in states else 0
+
+
+def _look(
+    needs: Sequence[NeededFiles],
+    files: list[tuple[Source, RawFile]],
+    settings: RawSettings,
+    options: argparse.Namespace,
+) -> int:
+    """Read the beginnings of files, and build from them; returns 1 where a dataset will not build or a file is wrong, else 0."""
+    import json
+    from pathlib import Path
+    from tempfile import TemporaryDirectory
+
+    from pipelines.build_report import first_look
+    from pipelines.process.files import write_atomically
+    from pipelines.process.stages import show_stages, stage
+    from pipelines.raw.probing import count_asked
+
+    with TemporaryDirectory() as scratch:
+        with show_stages("probe"), stage("reading", total=count_asked(files), unit="files") as advance:
+            looks = first_look.look_at_files(files, settings, options.records, Path(scratch), advance)
+        datasets = [(need.definition, need.version) for need in needs]
+        built = first_look.look_at_datasets(datasets, Path(scratch), options.records)
+    content = first_look.to_json(looks, built)
+    if options.report:
+        write_atomically(options.report, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+    if options.json:
+        command.print_json(content)
+    else:
+        command.print_page(first_look.page(looks, built))
+    return int(any(look.state == "fails" for look in built) or any(look.found for look in looks))
 
 
 def _dry_run(

@@ -150,4 +150,6 @@ def contrastive(
         .item()
         for config, splits in tables.frames.items()
     }
-    return replace(tables, observed={**tables.observed, **with_tags})
+    answers = tables.frames[QA]["train"].lazy().select(pl.col("positives").list.first()).collect().to_series()
+    shared = {f"positives of {QA} that another question has too": int(answers.is_duplicated().sum())}
+    return replace(tables, observed={**tables.observed, **with_tags, **shared})

@@ -10,10 +10,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import msgspec
+
 from builders import catalogue
 from builders.catalogue import Definition
 from builders.errors import ReleaseError
-from builders.raw_files import Hub
+from cards.manifest import INVALID_JSON
 from pipelines.build_report.records import BuildReport, DatasetReport
 from pipelines.make import BuildSettings, make
 from pipelines.raw.digests import default_cache, lock_cached_file
@@ -22,6 +24,11 @@ from pipelines.raw.settings import RawSettings, stored_file
 from pipelines.release import fingerprint, ledger
 from pipelines.release.content_hash import dataset_sha256
 from pipelines.release.ledger import LedgerEntry
+
+
+class _ProbedFile(msgspec.Struct):
+    name: str
+    lock: LockEntry | None
 
 
 @dataclass(frozen=True)
@@ -59,10 +66,10 @@ def new_entries(
         _require_agreement(entry)
         trusted.append(entry)
         for name, digest in _lock_entries(entry, definitions[entry.dataset]).items():
-            before = recorded.get(name, LockEntry()).merge(found.lock.get(name, LockEntry()))
-            if before.contradicts(digest):
-                raise _conflict(f"{name} had other bytes for {entry.name}", str(digest.sha256), str(before.sha256))
-            if recorded.get(name, LockEntry()).merge(digest) != recorded.get(name):
+            before = recorded.get(name) or found.lock.get(name) or digest
+            if (before.sha256, before.bytes) != (digest.sha256, digest.bytes):
+                raise _conflict(f"{name} had other bytes for {entry.name}", digest.sha256, before.sha256)
+            if name not in recorded:
                 found.lock[name] = digest
     for entry in trusted:
         released = ledger.find_entry(entry.dataset, entry.version, ledger_path)
@@ -75,6 +82,36 @@ def new_entries(
         else:
             found.ledger[entry.dataset, entry.version] = entry.ledger
     return NewEntries(found.lock, found.ledger, tuple(left_out))
+
+
+class _Probe(msgspec.Struct):
+    """What is taken of the report of a probe."""
+
+    probe: list[_ProbedFile]
+
+
+def probe_entries(content: bytes, sources: Collection[str] | None, lock_path: Path) -> NewEntries | None:
+    """The digests that a probe learned of files that this checkout pins by none; None for another report. sources: only these.
+
+    Raises ReleaseError where the lock file has another digest.
+    """
+    try:
+        probed = msgspec.json.decode(content, type=_Probe).probe
+    except INVALID_JSON:
+        return None
+    recorded, found = read_lock_file(lock_path), NewEntries()
+    loaded = {entry.source: catalogue.load(entry).source for entry in catalogue.entries().values()}
+    stored = [(source, stored_file(file)) for source in loaded.values() for file in source.files.values()]
+    unpinned = {f"{source.name}/{file.name}" for source, file in stored if not is_pinned(file)}
+    for file in probed:
+        before = recorded.get(file.name)
+        if file.lock is None or file.name not in unpinned or (sources and file.name.partition("/")[0] not in sources):
+            continue
+        if before is not None and before.sha256 != file.lock.sha256:
+            raise _conflict(f"{file.name} had other bytes for the probe", file.lock.sha256, before.sha256)
+        if before is None:
+            found.lock[file.name] = file.lock
+    return found
 
 
 def rebuild_entries(entries: NewEntries, raw: RawSettings) -> None:
@@ -156,9 +193,7 @@ def _require_agreement(entry: DatasetReport) -> None:
     for file in entry.files:
         locked = entry.lock.get(file.name)
         if locked is not None and (locked.sha256, locked.bytes) != (file.sha256, file.bytes):
-            raise _conflict(
-                f"{file.name} has two digests or sizes for {entry.name}", str(locked.sha256), str(file.sha256)
-            )
+            raise _conflict(f"{file.name} has two digests or sizes for {entry.name}", locked.sha256, str(file.sha256))
     if entry.ledger is None:
         return
     if entry.partial:
@@ -188,9 +223,9 @@ def _unpinned(entry: DatasetReport, definition: Definition, recorded: Mapping[st
     for file in (source.files[key] for key in _needed(entry, definition)):
         name, stored = f"{source.name}/{file.name}", stored_file(file)
         found = reported[name]
-        if recorded.get(name, LockEntry()).sha256 not in (None, found.sha256):
+        if name in recorded and recorded[name].sha256 != found.sha256:
             return f"{name} is not the file of the lock file"
-        if isinstance(file.location, Hub) and file.location.moving and recorded.get(name, LockEntry()).commit is None:
+        if file.name in source.moving and (name not in recorded or recorded[name].commit is None):
             return f"{name} is moving, and the report has no commit of it: fetch it again into an empty cache"
         if not any(map(is_pinned, (file, stored))) and not {name, f"{source.name}/{stored.name}"} & recorded.keys():
             return f"{name} has no known digest: pin sha256 {found.sha256} in the builder if it is the right file"

@@ -192,18 +192,39 @@ def download_file(request: DownloadRequest, target: Path, patience: Patience) ->
     return replace(digest, commit=part.version.commit)
 
 
-def announced_size(request: DownloadRequest, patience: Patience) -> int | None:
-    """The size of a file as its server, or the Hub before it, says it; None where no answer or no size comes."""
+def read_range(
+    client: httpx.Client, request: DownloadRequest, start: int, stop: int, patience: Patience
+) -> tuple[bytes, int | None]:
+    """The bytes of a file from `start` to before `stop`, fewer from a slow server, and its size as the answer says it.
+
+    Raises SourceError where the server denies or lacks the file, keeps failing, or begins elsewhere.
+    """
     import httpx
 
-    with _client(request, patience) as client:
+    data, began, failure = bytearray(), time.monotonic(), ""
+    for attempt in range(patience.retries + 1):
+        wait = None
         try:
-            response = client.head(request.url)
-        except (httpx.HTTPError, httpx.InvalidURL, SourceError):
-            return None
-    linked = (*response.history, response)[0].headers.get("X-Linked-Size", "")
-    size = int(linked) if SIZE.fullmatch(linked) else stated_size(response)
-    return size if response.is_success else None
+            with client.stream("GET", request.url, headers={"Range": f"bytes={start}-{stop - 1}"}) as response:
+                if not is_passing(response.status_code):
+                    first = CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", ""))
+                    if response.status_code not in {200, 206}:
+                        raise _refused(request, response.status_code)
+                    if start != (int(first[1] or 0) if first else 0):
+                        raise _failed(request, "the server cannot send a part of the file", request.alternative)
+                    for chunk in response.iter_raw():
+                        data += chunk
+                        if len(data) >= stop - start or time.monotonic() - began > patience.window:
+                            break
+                    return bytes(data[: stop - start]), stated_size(response)
+                failure, wait = f"status {response.status_code}", retry_after(response.headers)
+        except httpx.HTTPError as error:
+            failure = _describe(error)
+        seconds = seconds_before_retry(attempt + 1, patience.first_wait, patience.longest_wait, wait)
+        if seconds > patience.longest_wait:
+            break
+        patience.sleep(seconds)
+    raise _failed(request, failure, request.alternative)
 
 
 def copy_file(request: DownloadRequest, source: Path, size: int, target: Path) -> Digest:
@@ -255,7 +276,7 @@ def _receive_all(request: DownloadRequest, part: PartialFile, patience: Patience
     if part.size and not part.is_complete:
         logger.info("%s: resuming the download at %s", request.name, format_size(part.size))
     logger.debug("%s: downloading %s", request.name, request.url)
-    with _client(request, patience) as client, progress_bar(request.name, request.pin.bytes, done=part.size) as bar:
+    with open_client(request, patience) as client, progress_bar(request.name, request.pin.bytes, done=part.size) as bar:
         while not part.is_complete:
             try:
                 failure = _attempt(client, request, part, patience, bar)
@@ -284,7 +305,8 @@ def _receive_all(request: DownloadRequest, part: PartialFile, patience: Patience
     return part.digest()
 
 
-def _client(request: DownloadRequest, patience: Patience) -> httpx.Client:
+def open_client(request: DownloadRequest, patience: Patience) -> httpx.Client:
+    """A client for a file: with the user's token, sent to the host of its URL alone, and refusing redirects to other schemes."""
     import httpx
 
     headers = {"Accept-Encoding": "identity", "User-Agent": user_agent()}

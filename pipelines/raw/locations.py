@@ -19,7 +19,8 @@ from pipelines.process import installation
 from pipelines.process.files import file_sha256
 from pipelines.process.terminal import format_size
 from pipelines.raw.digests import Digest, cache_digest, hash_file, lock_cached_file
-from pipelines.raw.download import DownloadRequest, announced_size, download_file
+from pipelines.raw.download import DownloadRequest, download_file
+from pipelines.raw.listings import compare_listing, list_repository
 from pipelines.raw.mirror_downloads import explain_failure, fetch_from_mirrors, may_ask_mirrors, patience_before_mirrors
 from pipelines.raw.mirrors import find_in_folders
 from pipelines.raw.pins import HEAD, LockEntry, record_entry, require_content
@@ -265,6 +266,7 @@ def find_stored(request: FileRequest) -> StoredFile:
     """
     failed = request.settings.failed
     if request.member is not None and (before := failed.get(request.name)) is not None:
+        before.repeated = True
         raise before
     try:
         return _find_published(request)
@@ -273,7 +275,7 @@ def find_stored(request: FileRequest) -> StoredFile:
         if not error.local and not in_raw_dir and (copy := _find_copy(request, error)) is not None:
             return copy
         if request.member is not None and error.missing is not None:
-            failed[request.name] = said_before(error)
+            failed[request.name] = error
         raise
 
 
@@ -343,7 +345,8 @@ def _download(request: FileRequest, path: Path) -> Digest:
         error = SourceError(
             f"{request.name} could not be downloaded", where=download.url, found=f"{host} was not found"
         )
-        raise said_before(error.lacking(request.name, "unavailable"))
+        error.repeated = True
+        raise error.lacking(request.name, "unavailable")
     try:
         return download_file(download, path, patience_before_mirrors(request))
     except SourceError as error:
@@ -353,34 +356,26 @@ def _download(request: FileRequest, path: Path) -> Digest:
 
 
 def _require_published_bytes(request: FileRequest) -> None:
-    """Compare the size of all files of a source with what its publisher states, once a command, if all servers say a size.
+    """Compare the size of all files of a source on the Hub with what its publisher states, once a command, if they are listed.
 
     Raises SourceError where they differ: the source has other files than this builder knows, which a download would not tell.
     """
     source, settings = request.source, request.settings
     if source.published_bytes is not None and source.name not in settings.failed:
-        files = [file for file in source.files.values() if not isinstance(file.location, ByHand | Member)]
-        requests = [publisher_request(make_request(source, file, settings)) for file in files]
-        sizes = [announced_size(each, settings.patience) for each in requests]
-        total = sum(size or 0 for size in sizes)
+        locations = [file.location for file in source.files.values() if isinstance(file.location, Hub)]
+        listing = list_repository(locations[0], settings)
+        total = sum(listing.files.get(each.path, (0, None, None))[0] or 0 for each in locations)
         settings.failed[source.name] = None
-        if None not in sizes and total != source.published_bytes:
+        if listing.files and total != source.published_bytes:
             settings.failed[source.name] = SourceError(
                 f"{source.name}: its files are not all that is published",
                 where=source.homepage,
-                found=f"{total:,} bytes in {len(files)} files",
+                found="; ".join([f"{total:,} bytes", *compare_listing(source, locations[0], listing)]),
                 expected=f"{source.published_bytes:,} bytes",
                 todo="list the files of the repository: embedding-datasets fetch --probe --records 100 " + source.name,
             )
     if (failure := settings.failed.get(source.name)) is not None:
         raise failure
-
-
-def said_before(error: SourceError) -> SourceError:
-    """A copy of an error whose cause is said already."""
-    repeated = SourceError(error.what, where=error.where, found=error.found, expected=error.expected, todo=error.todo)
-    repeated.missing, repeated.repeated = error.missing, True
-    return repeated
 
 
 def _find_member(

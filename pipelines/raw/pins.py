@@ -10,7 +10,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 
@@ -30,24 +30,11 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class LockEntry:
-    """The recorded digest and size of one raw file, as far as they are known, and for a moving one the commit."""
+    """The recorded digest and size of one raw file, and the commit that the Hub sent it from, where it said one."""
 
-    sha256: Sha256 | None = None
-    bytes: Count | None = None
+    sha256: Sha256
+    bytes: Count
     commit: Commit | None = None
-
-    def merge(self, other: "LockEntry") -> "LockEntry":
-        """This entry, with what it lacks from another one."""
-        return LockEntry(**{**asdict(other), **known_fields(self)})
-
-    def contradicts(self, other: "LockEntry") -> bool:
-        """Whether both know something, and not the same."""
-        return self.merge(other) != other.merge(self)
-
-
-def known_fields(entry: LockEntry) -> dict[str, Any]:
-    """What an entry knows, by field."""
-    return {key: value for key, value in asdict(entry).items() if value is not None}
 
 
 def read_lock_file(path: Path) -> dict[str, LockEntry]:
@@ -71,8 +58,8 @@ def read_lock_file(path: Path) -> dict[str, LockEntry]:
 def record_entry(name: str, entry: LockEntry, paths: Sequence[Path]) -> None:
     """Add what is known of a file to the first of the lock files that can be written, and log it.
 
-    The lock file of an installed package is never written. What an existing entry knows stays as it is. The caller holds a lock
-    that keeps other writers out.
+    The lock file of an installed package is never written. An existing entry stays as it is. The caller holds a lock that keeps
+    other writers out.
 
     Raises SourceError for an invalid lock file.
     """
@@ -80,9 +67,8 @@ def record_entry(name: str, entry: LockEntry, paths: Sequence[Path]) -> None:
     for path in paths:
         if path == LOCK_FILE and not is_checkout():
             continue
-        entries = read_lock_file(path)
-        entries[name] = entries.get(name, entry).merge(entry)
-        content = {key: known_fields(known) for key, known in entries.items()}
+        entries = {name: entry} | read_lock_file(path)
+        content = {key: {k: v for k, v in asdict(known).items() if v is not None} for key, known in entries.items()}
         try:
             write_atomically(path, json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
         except OSError as error:
@@ -213,18 +199,17 @@ def is_pinned(file: RawFile) -> bool:
 
 
 def find_pin(source: str, file: RawFile, lock_files: Sequence[Path]) -> Pin:
-    """The digests declared by the source, or else those of the first lock file that has one; sizes and commits likewise.
+    """The digests declared by the source, or else those of the first lock file that has one; a size likewise.
 
     Raises SourceError for an invalid lock file.
     """
     pin = Pin(file.sha256, file.git_blob, file.bytes)
     for path in lock_files:
-        entry = read_lock_file(path).get(f"{source}/{file.name}", LockEntry())
-        if entry.sha256 is not None and not pin.has_digest:
-            pin = replace(pin, sha256=entry.sha256, bytes=entry.bytes, provenance=f"recorded in {path}")
-        elif pin.bytes is None and entry.sha256 in (None, pin.sha256):
-            pin = replace(pin, bytes=entry.bytes)
-        pin = replace(pin, commit=pin.commit or entry.commit)
+        entry = read_lock_file(path).get(f"{source}/{file.name}")
+        if entry is not None and not pin.has_digest:
+            return Pin(entry.sha256, None, entry.bytes, f"recorded in {path}", entry.commit)
+        if entry is not None and pin.bytes is None and entry.sha256 == pin.sha256:
+            return replace(pin, bytes=entry.bytes)
     return pin
 
 

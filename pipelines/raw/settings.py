@@ -10,8 +10,8 @@ from builders.spec import Source
 from pipelines.raw.digests import default_cache
 from pipelines.raw.download import Patience
 from pipelines.raw.mirrors import Mirror, configured_mirrors
-from pipelines.raw.pins import LOCK_FILE, LockEntry, Pin, find_pin, read_lock_file
-from pipelines.raw.requests import GITHUB_MEDIA, GITHUB_RAW, file_url
+from pipelines.raw.pins import LOCK_FILE, Pin, find_pin, read_lock_file
+from pipelines.raw.requests import GITHUB_API, GITHUB_MEDIA, GITHUB_RAW, file_url
 
 
 @dataclass(frozen=True)
@@ -20,10 +20,10 @@ class RawSettings:
 
     raw_dir: a directory with `<source>/<name>` in it, never written to. cache: the directory of downloads, of cached digests, and
     of a second lock file for an installed package, whose own is never written. offline: never download. lock: the lock file.
-    github_raw, github_media, hub: base URLs; without `hub`, that of huggingface_hub, which HF_ENDPOINT sets. mirrors: where else
-    files may be, in the order in which they are asked. unpinned: files, `<source>/<name>`, below raw_dir that need not be the
-    pinned ones; what is built of them is a sample. failed: hosts that were not found, and archives and sources that a command
-    could not get, with the reason, None for a source whose sizes add up: it asks for none of them twice.
+    github_raw, github_media, github_api, hub: base URLs; without `hub`, that of huggingface_hub, which HF_ENDPOINT sets. mirrors:
+    where else files may be, in the order in which they are asked. unpinned: files, `<source>/<name>`, below raw_dir that need not
+    be the pinned ones; what is built of them is a sample. failed: hosts that were not found, and archives and sources that a
+    command could not get, with the reason, None for a source whose sizes add up: it asks for none of them twice.
     """
 
     raw_dir: Path | None = None
@@ -32,6 +32,7 @@ class RawSettings:
     lock: Path = LOCK_FILE
     github_raw: str = GITHUB_RAW
     github_media: str = GITHUB_MEDIA
+    github_api: str = GITHUB_API
     hub: str | None = None
     patience: Patience = field(default_factory=Patience)
     mirrors: tuple[Mirror, ...] = field(default_factory=configured_mirrors)
@@ -84,8 +85,9 @@ class FileRequest:
     @property
     def awaits_commit(self) -> bool:
         """Whether it is a moving file whose commit the lock file of the checkout does not have."""
-        accepted = read_lock_file(self.settings.lock).get(self.name, LockEntry()).commit
-        return isinstance(self.file.location, Hub) and self.file.location.moving and accepted is None
+        accepted = read_lock_file(self.settings.lock).get(self.name)
+        moving = isinstance(self.file.location, Hub) and self.file.location.moving
+        return moving and (accepted is None or accepted.commit is None)
 
     @property
     def cached_path(self) -> Path:

@@ -7,16 +7,17 @@ from pathlib import Path
 import pytest
 
 from builders.errors import SourceError
-from builders.raw_files import GitHub, Hub, RawFile, github, https, hub, member
+from builders.raw_files import GitHub, Hub, github, https, hub, member
 from builders.spec import Source
 from pipelines.raw.locations import locate
 from pipelines.raw.pins import LockEntry, record_entry
 from pipelines.raw.settings import RawSettings
 from tests.support.faulty_server import Fault, FaultyServer
-from tests.support.raw_files import COMMIT, CONTENT, OTHER, PIN, error_of, locate_file, serve, sha256, source_of
+from tests.support.raw_files import COMMIT, CONTENT, OTHER, PIN, error_of, locate_file, sha256, source_of
 
 OTHER_COMMIT = "b" * 40
 ON_HUB = "/datasets/org/data/resolve"
+LIST = f"/api/datasets/org/data/revision/{COMMIT}?blobs=true"
 
 
 @pytest.mark.parametrize(
@@ -43,8 +44,8 @@ def test_an_archive_that_is_gone_is_asked_for_once_for_all_of_its_members(
     raw_settings: RawSettings, server: FaultyServer
 ) -> None:
     archive = https(f"{server.url}/files.zip")
-    errors = [error_of(locate_file, member(archive, name), raw_settings) for name in ("a/test.jsonl", "a/readme.txt")]
-    assert [error.repeated for error in errors] == [False, True]
+    for name, repeated in (("a/test.jsonl", False), ("a/readme.txt", True)):
+        assert error_of(locate_file, member(archive, name), raw_settings).repeated == repeated
     assert [request.path for request in server.log] == ["/files.zip"]
 
 
@@ -79,30 +80,34 @@ def test_a_copy_in_another_format_is_never_verified(raw_settings: RawSettings, s
 
 
 def of_two_files(server: FaultyServer, published_bytes: int) -> Source:
-    files: dict[str, RawFile] = {name: serve(server, name=f"{name}.jsonl") for name in ("a", "b")}
+    """A source of two files of a repository that has three."""
+    files = {name: hub("org/data", COMMIT, f"{number}.jsonl") for number, name in enumerate("ab")}
+    server.files |= {f"{ON_HUB}/{COMMIT}/{file.name}": CONTENT for file in files.values()}
+    siblings = [{"rfilename": f"{number}.jsonl", "size": 17_000, "blobId": "x"} for number in range(3)]
+    server.files[LIST] = json.dumps({"sha": COMMIT, "gated": False, "siblings": siblings}).encode()
     return replace(source_of(files["a"]), files=files, published_bytes=published_bytes)
 
 
 def test_a_source_with_other_bytes_than_published_is_refused_before_any_download(
     raw_settings: RawSettings, server: FaultyServer
 ) -> None:
-    source = of_two_files(server, 50_000)
+    source = of_two_files(server, 51_000)
     for key in ("a", "b"):
         with pytest.raises(SourceError, match="its files are not all that is published") as caught:
             locate(source, key, raw_settings)
-    assert (caught.value.found, caught.value.expected) == ("34,000 bytes in 2 files", "50,000 bytes")
-    assert [request.method for request in server.log] == ["HEAD", "HEAD"]
+    assert caught.value.found == "34,000 bytes; not read, though like those that are: 2.jsonl, 1 in all"
+    assert caught.value.expected == "51,000 bytes"
+    assert [request.path for request in server.log] == [LIST]
 
 
-@pytest.mark.parametrize("known", [True, False])
-def test_a_source_whose_bytes_add_up_or_are_not_told_is_downloaded(
-    raw_settings: RawSettings, server: FaultyServer, known: bool
+@pytest.mark.parametrize("fault", [Fault(), Fault(status=404)])
+def test_a_source_whose_bytes_add_up_or_are_not_listed_is_downloaded(
+    raw_settings: RawSettings, server: FaultyServer, fault: Fault
 ) -> None:
-    source = of_two_files(server, 34_000 if known else 1)
-    if not known:
-        server.always["/b.jsonl"] = Fault(head=405)
+    source = of_two_files(server, 34_000)
+    server.always[LIST] = fault
     assert [locate(source, key, raw_settings).bytes for key in ("a", "b")] == [17_000, 17_000]
-    assert [request.method for request in server.log] == ["HEAD", "HEAD", "GET", "GET"]
+    assert [request.path for request in server.log].count(LIST) == 1
 
 
 def test_a_moving_file_is_verified_once_the_lock_file_of_the_checkout_has_its_commit(
