@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
   embedding-datasets fetch rubq                         download what rubq's datasets are built from
   embedding-datasets fetch all --dry-run                what there is to download, from where, and how large it is
+  embedding-datasets fetch training --plan > plan.sh    the same as a script of commands, with what this package makes
   embedding-datasets fetch all --raw-dir DIR --offline  verify the files in DIR, list the missing ones
   embedding-datasets fetch hhrlhf-harmlessness --splits test
   embedding-datasets fetch --probe                      whether every file is still there, without downloading it
@@ -45,6 +46,11 @@ def main() -> int:
         files = [(source, source.files[key]) for (_, key), source in sources.items()]
         code = _probe(files, settings, as_json=options.json)
         return max(code, _look(needs, files, settings, options)) if options.records else code
+    if options.plan:
+        from pipelines.raw.plan import plan_script
+
+        print("\n".join(plan_script(needs, settings)))
+        return 0
     if options.dry_run:
         return _dry_run(needs, settings, options.splits, as_json=options.json)
     failed: dict[str, MissingFile] = {}
@@ -82,6 +88,9 @@ def parser() -> argparse.ArgumentParser:
     command.add_raw_options(arguments)
     arguments.add_argument("--splits", type=command.split_names, metavar="A,B", help="only the files of these splits")
     arguments.add_argument("--dry-run", action="store_true", help="show what would be downloaded, and do nothing")
+    arguments.add_argument(
+        "--plan", action="store_true", help="print a script: what to get, download, make, build and mirror, in order"
+    )
     arguments.add_argument(
         "--probe",
         action="store_true",

@@ -49,6 +49,7 @@ class PlannedDownload:
 
     name: `<source>/<name>`. origin: where it would come from; `missing` where --offline is set. where: its path, its URL, or what
     to do. bytes: its size, if the source or the lock file gives it. gated: whether its terms must be accepted first.
+    made_by: the command of this package that makes it, where it is not here.
     """
 
     source: str
@@ -57,6 +58,7 @@ class PlannedDownload:
     where: str
     bytes: int | None
     gated: bool
+    made_by: str = ""
 
 
 def plan_downloads(needs: Iterable[NeededFiles], raw: RawSettings) -> list[PlannedDownload]:
@@ -73,7 +75,12 @@ def plan_downloads(needs: Iterable[NeededFiles], raw: RawSettings) -> list[Plann
             plan = plan_file(source, key, raw)
             name = f"{source.name}/{plan.file.name}"
             gated = missing_reason(stored_file(plan.file).location) == "gated"
-            planned[name] = PlannedDownload(source.name, name, plan.origin, plan.where, plan.bytes, gated)
+            made = (
+                plan.file.location.made_by
+                if isinstance(plan.file.location, ByHand) and plan.origin == "by-hand"
+                else ""
+            )
+            planned[name] = PlannedDownload(source.name, name, plan.origin, plan.where, plan.bytes, gated, made)
     return list(planned.values())
 
 
@@ -104,6 +111,11 @@ class MissingRawFile:
         if self.reason == "gated" and isinstance(location, Hub):
             return f"{HUB}/datasets/{location.repo}"
         return file_url(location)
+
+    @property
+    def made_by(self) -> str:
+        """The command of this package that makes it; empty where a person gets it."""
+        return self.file.location.made_by if isinstance(self.file.location, ByHand) else ""
 
     @property
     def instructions(self) -> str | None:
@@ -188,6 +200,11 @@ def _has_all(need: NeededFiles, split: str, raw: RawSettings) -> bool:
 
 NUMBER = re.compile(r"\d+")
 MANY = 6  # files of one source that are listed a line each
+MAKERS = {
+    "contamination index": "an index of benchmarks",
+    "decide": "by decide SOURCE",
+    "mine": "by decide DATASET --model MODEL",
+}
 TITLES: dict[MissingReason, str] = {
     "offline": "to download",
     "gated": "to download once the terms on each page are accepted",
@@ -210,7 +227,7 @@ ORIGINS = {
 
 
 def download_page(plans: Sequence[PlannedDownload], *, width: int | None = None) -> list[str]:
-    """The plan as lines: the files by source, each with its size and its address or path, then the totals.
+    """The plan as lines: the files by source, of a few sources each with its size and its address or path, then the totals.
 
     width: of the terminal, for which names, addresses and paths are folded as in a table; None where no terminal shows them.
     """
@@ -218,7 +235,7 @@ def download_page(plans: Sequence[PlannedDownload], *, width: int | None = None)
     for source, group in groupby(plans, key=lambda plan: plan.source):
         files = list(group)
         lines += wrap(f"{source}: {_counts(files)}")
-        for file in files:
+        for file in files if len({plan.source for plan in plans}) <= MANY else []:
             size = format_size(file.bytes) if file.bytes is not None else "size unknown"
             terms = ", accept its terms first" if file.gated and file.origin == "download" else ""
             line = f"{file.name.removeprefix(f'{source}/')}  {size}  {file.origin}{terms}"
@@ -238,10 +255,10 @@ def _folded(text: str, indents: tuple[str, str], width: int | None) -> list[str]
 def _counts(plans: Sequence[PlannedDownload]) -> str:
     """ "to download 2 files, 3 MB; here 1 file, size unknown"."""
     sizes: dict[str, list[int | None]] = {
-        word: [] for word in ("to download", "here", "on a mirror", "missing", "by hand")
+        word: [] for word in ("to download", "here", "on a mirror", "missing", "by hand", "made here")
     }
     for plan in plans:
-        sizes[ORIGINS[plan.origin]].append(plan.bytes)
+        sizes["made here" if plan.made_by else ORIGINS[plan.origin]].append(plan.bytes)
     return "; ".join(f"{word} {total_size(known)}" for word, known in sizes.items() if known)
 
 
@@ -254,7 +271,10 @@ def missing_files_page(
         files = [file for file in missing if file.reason == reason]
         if not files:
             continue
-        lines += ["", f"{title}: {total_size([file.bytes for file in files])}" if reason != "by hand" else title]
+        lines += _made_lines([file for file in files if file.made_by])
+        files = [file for file in files if not file.made_by]
+        if files:
+            lines += ["", f"{title}: {total_size([file.bytes for file in files])}" if reason != "by hand" else title]
         for _, together in groupby(files, key=lambda file: (file.source.name, file.datasets)):
             lines += _group_lines(list(together))
         if reason == "gated":
@@ -266,6 +286,17 @@ def missing_files_page(
     folder = raw.raw_dir or "DIR"
     place = f"files that you have: put them below {folder}, under these names"
     return [*lines, "", *wrap(place if raw.raw_dir else f"{place}, and pass --raw-dir DIR", break_words=False)]
+
+
+def _made_lines(files: Sequence[MissingRawFile]) -> list[str]:
+    """The files that this package makes, by the command that makes them, and how to get them all in order."""
+    lines = ["", *wrap("made here, in this order: embedding-datasets fetch NAME... --plan > plan.sh")] if files else []
+    for made_by, command in MAKERS.items():
+        if names := dict.fromkeys(file.source.name for file in files if file.made_by == made_by):
+            lines += wrap(
+                f"{len([file for file in files if file.made_by == made_by])} for {', '.join(names)}", f"  {command}: "
+            )
+    return lines
 
 
 def missing_files_summary(
