@@ -143,28 +143,20 @@ def _look(
     options: argparse.Namespace,
 ) -> int:
     """Read the beginnings of files, and build from them; returns 1 where a dataset will not build or a file is wrong, else 0."""
-    import json
-    from pathlib import Path
-    from tempfile import TemporaryDirectory
-
     from pipelines.build_report import first_look
-    from pipelines.process.files import write_atomically
     from pipelines.process.stages import show_stages, stage
     from pipelines.raw.probing import count_asked
 
-    with TemporaryDirectory() as scratch:
-        with show_stages("probe"), stage("reading", total=count_asked(files), unit="files") as advance:
-            looks = first_look.look_at_files(files, settings, options.records, Path(scratch), advance)
+    with show_stages("probe"), stage("reading", total=count_asked(files), unit="files") as advance:
         datasets = [(need.definition, need.version) for need in needs]
-        built = first_look.look_at_datasets(datasets, Path(scratch), options.records)
-    content = first_look.to_json(looks, built)
+        looks = first_look.look(files, datasets, settings, options.records, advance)
     if options.report:
-        write_atomically(options.report, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+        first_look.write_report(options.report, looks)
     if options.json:
-        command.print_json(content)
+        command.print_json(first_look.to_json(looks))
     else:
-        command.print_page(first_look.page(looks, built))
-    return int(any(look.state == "fails" for look in built) or any(look.found for look in looks))
+        command.print_page(first_look.page(looks))
+    return int(looks.is_wrong)
 
 
 def _dry_run(

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -24,11 +25,6 @@ from pipelines.raw.settings import RawSettings, stored_file
 from pipelines.release import fingerprint, ledger
 from pipelines.release.content_hash import dataset_sha256
 from pipelines.release.ledger import LedgerEntry
-
-
-class _ProbedFile(msgspec.Struct):
-    name: str
-    lock: LockEntry | None
 
 
 @dataclass(frozen=True)
@@ -84,33 +80,28 @@ def new_entries(
     return NewEntries(found.lock, found.ledger, tuple(left_out))
 
 
-class _Probe(msgspec.Struct):
-    """What is taken of the report of a probe."""
-
-    probe: list[_ProbedFile]
-
-
 def probe_entries(content: bytes, sources: Collection[str] | None, lock_path: Path) -> NewEntries | None:
     """The digests that a probe learned of files that this checkout pins by none; None for another report. sources: only these.
 
     Raises ReleaseError where the lock file has another digest.
     """
     try:
-        probed = msgspec.json.decode(content, type=_Probe).probe
-    except INVALID_JSON:
+        probed = msgspec.json.decode(content, type=dict[str, Any])["probe"]
+        learned = {file["name"]: msgspec.convert(file["lock"], LockEntry) for file in probed if file["lock"]}
+    except (*INVALID_JSON, LookupError, TypeError):
         return None
     recorded, found = read_lock_file(lock_path), NewEntries()
     loaded = {entry.source: catalogue.load(entry).source for entry in catalogue.entries().values()}
     stored = [(source, stored_file(file)) for source in loaded.values() for file in source.files.values()]
     unpinned = {f"{source.name}/{file.name}" for source, file in stored if not is_pinned(file)}
-    for file in probed:
-        before = recorded.get(file.name)
-        if file.lock is None or file.name not in unpinned or (sources and file.name.partition("/")[0] not in sources):
+    for name, digest in learned.items():
+        before = recorded.get(name, digest)
+        if name not in unpinned or (sources and name.partition("/")[0] not in sources):
             continue
-        if before is not None and before.sha256 != file.lock.sha256:
-            raise _conflict(f"{file.name} had other bytes for the probe", file.lock.sha256, before.sha256)
-        if before is None:
-            found.lock[file.name] = file.lock
+        if before.sha256 != digest.sha256:
+            raise _conflict(f"{name} had other bytes for the probe", digest.sha256, before.sha256)
+        if name not in recorded:
+            found.lock[name] = digest
     return found
 
 

@@ -4,12 +4,14 @@ The first records of each file are written below a scratch folder, as below `--r
 from files that are not the pinned ones. What a person or a model makes is taken from the golden sample.
 """
 
+import json
 import shutil
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from builders.catalogue import Definition, needed_files
@@ -18,7 +20,7 @@ from builders.raw_files import ByHand, GitHub, Hub, RawFile
 from builders.spec import Raw, Source
 from pipelines.build_report.redaction import failure_of, report_error, unexpected_failure
 from pipelines.make import BuildSettings, make
-from pipelines.process.files import file_sha256
+from pipelines.process.files import file_sha256, write_atomically
 from pipelines.process.tables import wrap
 from pipelines.process.terminal import format_duration, format_size
 from pipelines.raw.heads import MEGABYTE, Head, write_heads
@@ -54,7 +56,33 @@ class DatasetLook:
     by_hand: tuple[str, ...] = ()
 
 
-def look_at_files(
+@dataclass(frozen=True)
+class Looks:
+    """What is seen of files, and of the datasets that are built from them."""
+
+    files: list[FileLook]
+    datasets: list[DatasetLook]
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether something is wrong with a file, or a dataset will not build."""
+        return any(each.found for each in self.files) or any(each.state == "fails" for each in self.datasets)
+
+
+def look(
+    files: Iterable[tuple[Source, RawFile]],
+    datasets: Iterable[tuple[Definition, str]],
+    settings: RawSettings,
+    records: int,
+    done: Callable[[int], None],
+) -> Looks:
+    """Look at files, and build datasets from their first records. done: called for each file that is read."""
+    with TemporaryDirectory() as scratch:
+        seen = _look_at_files(files, settings, records, Path(scratch), done)
+        return Looks(seen, _look_at_datasets(datasets, Path(scratch), records))
+
+
+def _look_at_files(
     files: Iterable[tuple[Source, RawFile]],
     settings: RawSettings,
     records: int,
@@ -70,7 +98,7 @@ def look_at_files(
     lists = cache(lambda location: list_repository(location, settings))
     patience, compared = replace(settings.patience, retries=2), set[int]()
 
-    def look(name: str, source: Source, stored: RawFile, members: list[RawFile]) -> FileLook:
+    def look_at(name: str, source: Source, stored: RawFile, members: list[RawFile]) -> FileLook:
         request, found, began = make_request(source, stored, settings), list[str](), time.monotonic()
         location, listing = request.location, Listing()
         if isinstance(location, Hub | GitHub):
@@ -99,12 +127,12 @@ def look_at_files(
 
     looks = []
     for name, group in groups.items():
-        looks.append(look(name, *group))
+        looks.append(look_at(name, *group))
         done(1)
     return looks
 
 
-def look_at_datasets(datasets: Iterable[tuple[Definition, str]], folder: Path, records: int) -> list[DatasetLook]:
+def _look_at_datasets(datasets: Iterable[tuple[Definition, str]], folder: Path, records: int) -> list[DatasetLook]:
     """Build each dataset from the first records of its files below `folder`, or only read them where a model measures them."""
     looks = []
     for definition, version in datasets:
@@ -158,34 +186,44 @@ def _try(
     return ("fails", what) if is_content else ("unknown", f"read, but not built of so few records: {what}")
 
 
-def page(files: Sequence[FileLook], datasets: Sequence[DatasetLook]) -> list[str]:
+def page(seen: Looks) -> list[str]:
     """What will build, what will not and why, what is wrong with files, who must do what, and how much there is to download."""
     lines = []
     titles = {"builds": "build from their first records", "fails": "will not build", "unknown": "not known"}
     for state, title in titles.items():
-        those = [look for look in datasets if look.state == state]
-        lines += ["", *wrap(f"{title}: {len(those)}")]
-        for why in dict.fromkeys(look.why for look in those):
-            lines += wrap(", ".join(look.name for look in those if look.why == why), "  ")
+        those = [each for each in seen.datasets if each.state == state]
+        lines += ["", *wrap(f"{title}: {len(those)}")] if those else []
+        for why in dict.fromkeys(each.why for each in those):
+            lines += wrap(", ".join(each.name for each in those if each.why == why), "  ")
             lines += wrap(why, "    ") if why else []
-    lines += ["", "files"]
-    lines += [line for look in files if look.found for line in wrap(f"{look.name}: {'; '.join(look.found)}", "  ")]
-    by_hand = {file: look.name for look in datasets for file in look.by_hand}
+    wrong = [line for each in seen.files if each.found for line in wrap(f"{each.name}: {'; '.join(each.found)}", "  ")]
+    by_hand = {file: each.name for each in seen.datasets for file in each.by_hand}
     size, read, seconds = (
-        sum(getattr(look, name) or 0 for look in files) for name in ("bytes", "bytes_read", "seconds")
+        sum(getattr(each, name) or 0 for each in seen.files) for name in ("bytes", "bytes_read", "seconds")
     )
-    unknown = sum(look.bytes is None for look in files)
+    unknown = sum(each.bytes is None for each in seen.files)
     duration = format_duration(size * seconds / read) if read else "an unknown time"
     total = f"at least {format_size(size)}, {unknown} of unknown size; {duration} at the speed of this probe"
-    probed = f"read {format_size(read)} in {format_duration(seconds)}"
+    probed = f"read {format_size(read)} in {format_duration(seconds)}; not looked at: what follows the first records"
     return [
         *lines,
+        *(["", "wrong with files:", *wrong] if wrong else []),
+        "",
         *wrap(total, "to download: "),
-        *wrap(f"{', '.join(by_hand) or 'none'}", "by hand: "),
-        *wrap(f"{probed}; not looked at: what follows the first records, and what is fetched by hand", "this probe: "),
+        *wrap(", ".join(by_hand) or "nothing", "by hand: "),
+        *wrap(f"{probed}, and what is fetched by hand", "this probe: "),
     ]
 
 
-def to_json(files: Sequence[FileLook], datasets: Sequence[DatasetLook]) -> dict[str, Any]:
+def to_json(seen: Looks) -> dict[str, Any]:
     """All of it for programs and for `accept`."""
-    return {"format": 1, "probe": [asdict(look) for look in files], "datasets": [asdict(look) for look in datasets]}
+    return {
+        "format": 1,
+        "probe": [asdict(each) for each in seen.files],
+        "datasets": [asdict(each) for each in seen.datasets],
+    }
+
+
+def write_report(path: Path, seen: Looks) -> None:
+    """Write all of it to a file."""
+    write_atomically(path, json.dumps(to_json(seen), indent=2, ensure_ascii=False) + "\n")

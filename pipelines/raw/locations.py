@@ -2,8 +2,10 @@
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -19,7 +21,8 @@ from pipelines.process import installation
 from pipelines.process.files import file_sha256
 from pipelines.process.terminal import format_size
 from pipelines.raw.digests import Digest, cache_digest, hash_file, lock_cached_file
-from pipelines.raw.download import DownloadRequest, download_file
+from pipelines.raw.download import DownloadRequest, copy_file, download_file
+from pipelines.raw.heads import MEGABYTE, write_heads
 from pipelines.raw.listings import compare_listing, list_repository
 from pipelines.raw.mirror_downloads import explain_failure, fetch_from_mirrors, may_ask_mirrors, patience_before_mirrors
 from pipelines.raw.mirrors import find_in_folders
@@ -96,6 +99,8 @@ def publisher_request(request: FileRequest) -> DownloadRequest:
 
 
 Origin = Literal["raw-dir", "cache", "download", "mirror", "golden"]
+
+LARGE = 100_000_000  # bytes of an archive
 
 logger = logging.getLogger(__name__)
 
@@ -387,9 +392,9 @@ def _find_member(
     """
     in_raw_dir = _find_in_raw_dir(archive_request) is not None
     if not in_raw_dir and request.pin.has_digest and _existing_file(archive_request.cached_path) is None:
-        cached = _find_cached(request)
-        if cached is not None:
-            return cached, None, cached.digest
+        found = _find_cached(request) or _take_out(request, archive_request)
+        if found is not None:
+            return found, None, found.digest
     try:
         stored = find_stored(archive_request)
         try:
@@ -408,6 +413,20 @@ def _find_member(
         member = _find_mirrored(request, error)
         return member, None, member.digest
     return stored, path, digest
+
+
+def _take_out(request: FileRequest, archive_request: FileRequest) -> StoredFile | None:
+    """A small pinned member of a large zip archive, by range requests: half a megabyte of ARC, not 681; None where that fails."""
+    size, path = archive_request.size or 0, request.cached_path
+    if size < LARGE or (request.pin.bytes or size) > MEGABYTE or request.settings.offline:
+        return None
+    with TemporaryDirectory() as scratch, suppress(SourceError), lock_cached_file(path, request.name):
+        download = publisher_request(archive_request)
+        write_heads(download, [request.file], Path(scratch), 1, request.settings.patience)
+        member, taken = Path(scratch, request.file.name), replace(download, name=request.name, pin=request.pin)
+        digest = copy_file(taken, member, member.stat().st_size if member.is_file() else 0, path)
+        return StoredFile(path, "download", digest, verified=True)
+    return None
 
 
 def _find_mirrored(request: FileRequest, failure: SourceError) -> StoredFile:

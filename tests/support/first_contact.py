@@ -36,7 +36,7 @@ from builders.spec import Source, Tables
 from pipelines import build as build_command
 from pipelines import command, make
 from pipelines.build_report import first_look, records
-from pipelines.build_report.first_look import DatasetLook, FileLook
+from pipelines.build_report.first_look import Looks
 from pipelines.build_report.records import BuildReport
 from pipelines.raw import locations
 from pipelines.raw.download import DownloadRequest, Patience
@@ -210,10 +210,8 @@ def _settings(folder: Path, options: argparse.Namespace) -> RawSettings:
     )
 
 
-def look(
-    patch: pytest.MonkeyPatch, server: FaultyServer, folder: Path, *names: str
-) -> tuple[dict[str, FileLook], dict[str, DatasetLook]]:
-    """What a probe sees of the files of datasets, and of the datasets, by name."""
+def look(patch: pytest.MonkeyPatch, server: FaultyServer, folder: Path, *names: str) -> Looks:
+    """What a probe sees of the files of datasets, and of the datasets."""
     settings = RawSettings(
         cache=folder / "cache",
         lock=folder / "raw.lock.json",
@@ -233,10 +231,7 @@ def look(
     datasets = catalogue.load_all(names)
     sources = {definition.source.name: definition.source for definition, _ in datasets}
     files = [(source, file) for source in sources.values() for file in source.files.values()]
-    (folder / "heads").mkdir()
-    looks = first_look.look_at_files(files, settings, 2_000, folder / "heads", lambda _: None)
-    built = first_look.look_at_datasets(datasets, folder / "heads", 2_000)
-    return {each.name: each for each in looks}, {each.name: each for each in built}
+    return first_look.look(files, datasets, settings, 2_000, lambda _: None)
 
 
 def publish_golden_files(patch: pytest.MonkeyPatch, server: str, folder: Path, defect: str = "") -> None:

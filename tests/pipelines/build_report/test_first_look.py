@@ -9,7 +9,7 @@ import pytest
 
 from builders.errors import ReleaseError
 from pipelines.build_report.entries import probe_entries
-from pipelines.build_report.first_look import page, to_json
+from pipelines.build_report.first_look import page, write_report
 from tests.support.faulty_server import Fault, FaultyServer
 from tests.support.first_contact import listings, look, path_of, published_files
 from tests.support.raw_files import sha256
@@ -27,11 +27,11 @@ def seen(
     server: FaultyServer, folder: Path, monkeypatch: pytest.MonkeyPatch, *names: str
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, str]]]:
     """What is wrong with each file, and state and reason of each dataset."""
-    files, datasets = look(monkeypatch, server, folder, *names)
-    assert page(list(files.values()), list(datasets.values()))
+    looks = look(monkeypatch, server, folder, *names)
+    assert "this probe: read " in "\n".join(page(looks))
     return (
-        {name: each.found for name, each in files.items() if each.found},
-        {name.partition("@")[0]: (each.state, each.why) for name, each in datasets.items()},
+        {each.name: each.found for each in looks.files if each.found},
+        {each.name.partition("@")[0]: (each.state, each.why) for each in looks.datasets},
     )
 
 
@@ -155,9 +155,9 @@ def test_sizes_that_contradict_each_other_and_a_file_that_is_gone_are_named(
 def test_what_a_probe_learned_is_accepted_for_files_without_a_pin(
     server: FaultyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    files, datasets = look(monkeypatch, server, tmp_path, "query2doc", "paraphrases", "cedr", "ru-wanli")
-    report = json.dumps(to_json(list(files.values()), list(datasets.values()))).encode()
-    lock = tmp_path / "raw.lock.json"
+    looks = look(monkeypatch, server, tmp_path, "query2doc", "paraphrases", "cedr", "ru-wanli")
+    write_report(tmp_path / "probe.json", looks)
+    report, lock = (tmp_path / "probe.json").read_bytes(), tmp_path / "raw.lock.json"
     entries = probe_entries(report, None, lock)
     assert entries is not None
     assert sorted(entries.lock) == [

@@ -13,7 +13,18 @@ from pipelines.raw.locations import locate
 from pipelines.raw.pins import LockEntry, record_entry
 from pipelines.raw.settings import RawSettings
 from tests.support.faulty_server import Fault, FaultyServer
-from tests.support.raw_files import COMMIT, CONTENT, OTHER, PIN, error_of, locate_file, sha256, source_of
+from tests.support.raw_files import (
+    COMMIT,
+    CONTENT,
+    OTHER,
+    PIN,
+    error_of,
+    locate_file,
+    make_zip,
+    serve,
+    sha256,
+    source_of,
+)
 
 OTHER_COMMIT = "b" * 40
 ON_HUB = "/datasets/org/data/resolve"
@@ -77,6 +88,25 @@ def test_a_copy_in_another_format_is_never_verified(raw_settings: RawSettings, s
             ".parquet",
         )
         assert (located.sha256, located.verified) == (sha256(OTHER), False)
+
+
+@pytest.mark.parametrize("digest", [PIN["sha256"], "0" * 64])
+def test_a_small_member_of_a_large_archive_is_taken_out_by_range_requests_if_it_has_the_digest(
+    raw_settings: RawSettings, server: FaultyServer, digest: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipelines.raw.locations.LARGE", 5_000_000)
+    noise = b"".join(bytes.fromhex(sha256(b"%d" % number)) for number in range(200_000))
+    content = make_zip({"noise": noise, "a/test.jsonl": CONTENT, "more": noise})
+    archive = serve(server, content, "x.zip", sha256=sha256(content), bytes=len(content))
+    file = member(archive, "a/test.jsonl", sha256=digest, bytes=len(CONTENT))
+    if digest == PIN["sha256"]:
+        located = locate_file(file, raw_settings)
+        assert (located.raw.path.read_bytes(), located.raw.member, located.verified) == (CONTENT, None, True)
+        assert locate_file(file, raw_settings).origin == "cache"
+        assert sum(request.sent for request in server.log) < 5_000_000
+    else:
+        assert "is not the pinned file" in str(error_of(locate_file, file, raw_settings))
+        assert None in server.ranges(), "then the archive as a whole"
 
 
 def of_two_files(server: FaultyServer, published_bytes: int) -> Source:
