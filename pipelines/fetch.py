@@ -39,7 +39,7 @@ def main() -> int:
     from pipelines.raw.missing_files import is_said, list_needs, log_missing_files, missing_file_of
 
     settings = command.raw_settings(options)
-    needs = list_needs(command.resolve_datasets(options.names or ["all"]), options.splits)
+    needs = list_needs(command.resolve_datasets(options.names or ["all", "training"]), options.splits)
     # By source and file: datasets of one source share files.
     sources = {(need.definition.source.name, key): need.definition.source for need in needs for key in need.keys}
     if options.probe:

@@ -1,6 +1,7 @@
 """A probe that reads the beginnings of files: what builds, what does not and why, and what is wrong with repositories."""
 
 import json
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -8,11 +9,16 @@ from typing import Any
 import pytest
 
 from builders.errors import ReleaseError
-from pipelines.build_report.entries import probe_entries
-from pipelines.build_report.first_look import page, write_report
+from pipelines import fetch
+from pipelines.build_report import first_look
+from pipelines.build_report.entries import _unpinned, probe_entries
+from pipelines.build_report.first_look import DatasetLook, FileLook, Looks, page, write_report
+from pipelines.build_report.records import DatasetReport, ReportedFile
+from pipelines.raw.pins import LockEntry
 from tests.support.faulty_server import Fault, FaultyServer
 from tests.support.first_contact import listings, look, path_of, published_files
 from tests.support.raw_files import sha256
+from tests.support.releases import definition_of
 
 PIKABU = "/huggingface.co/api/datasets/IlyaGusev/pikabu/revision/96466c289dfe2fd1ce8570f4d23c3c59737e2a76?blobs=true"
 
@@ -175,3 +181,34 @@ def test_what_a_probe_learned_is_accepted_for_files_without_a_pin(
     with pytest.raises(ReleaseError, match="had other bytes for the probe"):
         probe_entries(report, None, lock)
     assert probe_entries(b'{"format": 1, "datasets": []}', None, lock) is None
+
+
+def test_the_command_writes_what_it_saw_and_fails_where_something_is_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = Looks(
+        [FileLook("cedr/main.zip", 5, ("status 404",))], [DatasetLook("cedr-classification@3.0.0", "unknown", "gone")]
+    )
+    right = Looks([FileLook("cedr/main.zip", 5)], [DatasetLook("cedr-classification@3.0.0", "builds")])
+    monkeypatch.setattr(fetch, "_probe", lambda *_, **__: 0)
+    path = tmp_path / "probe.json"
+    for looks, code in ((wrong, 1), (right, 0)):
+        monkeypatch.setattr(first_look, "look", lambda *_, looks=looks: looks)
+        monkeypatch.setattr(sys, "argv", ["fetch", "cedr", "--probe", "--records", "5", "--report", str(path)])
+        assert fetch.main() == code
+        assert json.loads(path.read_text())["probe"][0]["found"] == list(looks.files[0].found)
+    assert "wrong with files:\n  cedr/main.zip: status 404\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("commit", [None, "c" * 40])
+def test_a_version_of_a_moving_file_enters_the_ledger_with_its_commit_alone(commit: str | None) -> None:
+    definition = definition_of("beavertails-helpful-reranking")
+    names = [f"pku_safe_rlhf/{split}.parquet" for split in ("train", "test")]
+    files = tuple(ReportedFile(name, None, "download", "nobody", "a" * 64, 1) for name in names)
+    report = DatasetReport(
+        dataset="beavertails-helpful-reranking", version="2.0.0", source="pku_safe_rlhf", state="built",
+        recipe_sha256="b" * 64, files=files,
+    )  # fmt: skip
+    reason = _unpinned(report, definition, dict.fromkeys(names, LockEntry("a" * 64, 1, commit)))
+    assert reason.startswith("pku_safe_rlhf/train.parquet is moving") == (commit is None)
+    assert bool(reason) == (commit is None)
