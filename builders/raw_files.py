@@ -6,6 +6,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 HEX = re.compile(r"[0-9a-f]+")
+COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 @dataclass(frozen=True)
@@ -24,22 +25,47 @@ class GitHub:
     path: str
     lfs: bool = False
 
+    def __post_init__(self) -> None:
+        """Refuse anything but a full commit."""
+        _require_commit(self.repo, self.commit)
+
 
 @dataclass(frozen=True)
 class Hub:
-    """A file of a Hub dataset at one revision (a commit sha); `gated` where its terms must be accepted first."""
+    """A file of a Hub dataset at one revision (a commit sha); `gated` where its terms must be accepted first.
+
+    moving: the revision is a branch or the beginning of a commit, because no full commit is known. The first download records
+    the commit, and `accept` brings it into the lock file; until then no version of its datasets enters the ledger.
+    """
 
     repo: str
     revision: str
     path: str
     gated: bool = False
+    moving: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse anything but a full commit, unless the file is declared moving."""
+        if not self.moving:
+            _require_commit(self.repo, self.revision)
+
+
+def _require_commit(repo: str, revision: str) -> None:
+    if not COMMIT.fullmatch(revision):
+        what = f"{repo}: {revision!r} is not a full commit"
+        raise ValueError(f"{what} of 40 hex digits: give that, or declare the file moving (hub(..., moving=True))")
 
 
 @dataclass(frozen=True)
 class ByHand:
-    """A file that no program may fetch: `instructions` say how a person gets it."""
+    """A file that no program may download: `instructions` say how it is had.
+
+    made_by: the command of this package that writes it (`decide` with the source, `mine`: `decide` with the dataset,
+    `contamination index`); empty where a person must get it.
+    """
 
     instructions: str
+    made_by: str = ""
 
 
 @dataclass(frozen=True)
@@ -58,8 +84,11 @@ class RawFile:
     """One pinned raw file.
 
     name: its place below `--raw-dir/<source>/`, in POSIX form; it may hold folders.
-    sha256: of its bytes, in hex. git_blob: its git object id, in hex, as good as a sha256. bytes: its size.
-    Where neither digest is known here, the lock file may know one; else the file is used as `unverified`.
+    sha256: of its bytes, in hex. git_blob: its git object id, in hex, as good as a sha256. bytes: its size. about: its size as
+    far as it is known otherwise, for plans alone. Where neither digest is known here, the lock file may know one; else the file
+    is used as `unverified`.
+    copies: where else it is, asked where its publisher fails: the same bytes, by the digest; a copy with another suffix has the
+    same records in another format, and is used unverified. withdrawn: what its publisher did with it, in words.
     """
 
     name: str
@@ -67,6 +96,9 @@ class RawFile:
     sha256: str | None = None
     git_blob: str | None = None
     bytes: int | None = None
+    about: int | None = None
+    copies: tuple[GitHub | Hub, ...] = ()
+    withdrawn: str = ""
 
     def __post_init__(self) -> None:
         """Refuse a name that leaves its folder and a digest that cannot be one."""
@@ -88,14 +120,23 @@ def github(repo: str, commit: str, path: str, *, lfs: bool = False, name: str | 
     return RawFile(name or PurePosixPath(path).name, GitHub(repo, commit, path, lfs), **digest)
 
 
-def hub(repo: str, revision: str, path: str, *, gated: bool = False, name: str | None = None, **digest: Any) -> RawFile:
+def hub(
+    repo: str,
+    revision: str,
+    path: str,
+    *,
+    gated: bool = False,
+    moving: bool = False,
+    name: str | None = None,
+    **digest: Any,
+) -> RawFile:
     """A file of a Hub dataset at one revision; its name is its path unless given."""
-    return RawFile(name or path, Hub(repo, revision, path, gated), **digest)
+    return RawFile(name or path, Hub(repo, revision, path, gated, moving), **digest)
 
 
-def by_hand(name: str, instructions: str, **digest: Any) -> RawFile:
-    """A file that a person must fetch; the instructions are shown when it is missing."""
-    return RawFile(name, ByHand(instructions), **digest)
+def by_hand(name: str, instructions: str, *, made_by: str = "", **digest: Any) -> RawFile:
+    """A file that a person must fetch, or that a command writes; the instructions are shown when it is missing."""
+    return RawFile(name, ByHand(instructions, made_by), **digest)
 
 
 def member(archive: RawFile, path: str, *, name: str | None = None, **digest: Any) -> RawFile:

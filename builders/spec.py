@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from builders import papers
 from builders.benchmarks import BENCHMARKS
 from builders.errors import UsageError
+from builders.raw_files import Hub
 from builders.tasks import Contrastive
 
 if TYPE_CHECKING:
@@ -182,7 +183,8 @@ class Source:
     license: a licence id of the Hub (`mit`, `cc-by-sa-4.0`, `other`, ...); license_note says what an id cannot.
     citation: keys in cards/citations.bib. annotations: the Hub's annotations_creators. files: raw files by short key. decisions:
     the raw file that a classifier writes, if there is one. measurements: those that a tokenizer or model writes, each after its
-    inputs.
+    inputs. published_bytes: the size of all files that are downloaded together, where the publisher states it; compared with
+    what the server says of each before the first is downloaded.
     """
 
     name: str
@@ -195,6 +197,7 @@ class Source:
     license_note: str = ""
     decisions: Decisions | None = None
     measurements: tuple[Measurement, ...] = ()
+    published_bytes: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse two files that would lie in one place."""
@@ -202,6 +205,11 @@ class Source:
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ValueError(f"source {self.name}: two raw files are named {twice[0]!r}")
+
+    @property
+    def moving(self) -> set[str]:
+        """The names of the raw files that their publisher may replace at their address."""
+        return {file.name for file in self.files.values() if isinstance(file.location, Hub) and file.location.moving}
 
     @property
     def citations(self) -> tuple[str, ...]:

@@ -142,7 +142,8 @@ class Finding:
 class Identity:
     """What the rows and the card of a release follow from: known before the build, equal where there is nothing to build.
 
-    limit: the number of raw records read of each file, None for all. report_sha256: over what gives the same rows another card.
+    limit: the number of raw records read of each file, None for all. unpinned: raw files that the command line took in place of
+    the pinned ones. report_sha256: over what gives the same rows another card.
     """
 
     dataset: str
@@ -153,6 +154,7 @@ class Identity:
     sample: bool
     partial: bool
     limit: int | None = None
+    unpinned: tuple[str, ...] = ()
     raw: tuple[RawEntry, ...]
     recipe: Recipe
     report_sha256: str = ""
@@ -190,6 +192,7 @@ class Manifest:
     sample: bool
     partial: bool
     limit: int | None = None
+    unpinned: tuple[str, ...] = ()
     raw: tuple[RawEntry, ...]
     recipe: Recipe
     report_sha256: str = ""
@@ -266,12 +269,13 @@ def _invalid(where: str, found: str) -> ReleaseError:
 def encode(manifest: Manifest) -> bytes:
     """The bytes of a manifest.json: indented, UTF-8, keys in the order of the records, with a final newline.
 
-    `documents`, `configs` of the prompts, and `texts_checked`, `twins` and `by_design` of a finding, are left out where there are
-    none: older manifests do not have them.
+    `documents`, `unpinned`, `configs` of the prompts, and `texts_checked`, `twins` and `by_design` of a finding, are left out where
+    there are none: older manifests do not have them.
     """
     values = asdict(manifest)
-    if not manifest.documents:
-        del values["documents"]
+    for key in ("documents", "unpinned"):
+        if not values[key]:
+            del values[key]
     if manifest.prompts and not manifest.prompts.configs:
         del values["prompts"]["configs"]
     for finding in values["findings"]:

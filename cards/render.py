@@ -114,6 +114,7 @@ def render(
         configs=configs,
         missing=missing,
         unverified=[raw.name for raw in manifest.raw if not raw.verified],
+        moving=[raw.name for raw in manifest.raw if raw.name in source.moving and not raw.verified],
         repository=unnamed_repository(dataset.name),
         or_folder=OR_FOLDER,
         task_type=dataset.task.type,
@@ -207,9 +208,10 @@ def _bytes(count: int) -> str:
 def _build_command(manifest: Manifest, only: Sequence[str]) -> str:
     """The command that builds the same rows. only: the splits of a release that lacks some, else empty."""
     command = f"embedding-datasets build {manifest.dataset}@{manifest.version}"
+    command += "".join(f" --unpinned {manifest.source}/{name}" for name in manifest.unpinned)
     if manifest.limit:
         command += f" --limit {manifest.limit}"
-    elif manifest.sample:
+    elif manifest.sample and not manifest.unpinned:
         command += " --sample"
     return f"{command} --splits {','.join(only)}" if only else command
 

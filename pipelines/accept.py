@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
   embedding-datasets accept build-report.json --dry-run    what a report says, and what it would add
   embedding-datasets accept build-report.json              add all of it; then review and commit both files
+  embedding-datasets accept probe.json                     the digests that `fetch --probe --records` learned
   embedding-datasets accept build-report.json shp rubq     only what these datasets bring
   embedding-datasets accept build-report.json --rebuild --raw-dir raw     build these versions here before"""
 
@@ -24,10 +25,9 @@ def main() -> int:
     """Show a build report, and write what it adds to the lock file and the ledger; returns the exit code."""
     options = command.parse(parser())
     from builders import catalogue
-    from pipelines.build_report.entries import new_entries, rebuild_entries, write_entries
+    from pipelines.build_report.entries import new_entries, probe_entries, rebuild_entries, write_entries
     from pipelines.build_report.records import read_report
     from pipelines.process.installation import is_checkout
-    from pipelines.process.tables import table
     from pipelines.raw.pins import LOCK_FILE
     from pipelines.release.ledger import LEDGER
 
@@ -36,16 +36,14 @@ def main() -> int:
         raise UsageError("an installed package keeps its lock file and ledger as they are", todo=todo)
     names = {entry.dataset for entry, _ in catalogue.resolve(options.names)} if options.names else None
     lock, ledger = options.lock or LOCK_FILE, options.ledger or LEDGER
-    report = read_report(options.report)
-    if report is None:
+    if not options.report.is_file():
         raise ReleaseError("no build report found", where=str(options.report), todo="name a build-report.json")
-    entries = new_entries(report, names, lock, ledger)
-    shown = [dataset for dataset in report.datasets if names is None or dataset.dataset in names]
-    rows = [["dataset", "state", "files", "new digests", "figures that agree"], *map(_row, shown)]
-    command.print_page(table(rows, width=command.width()).splitlines())
-    for outcome in shown:
-        for error in outcome.errors:
-            print(f"{outcome.name}: {error.what}; {', '.join(filter(None, (error.where, error.found)))}")
+    sources = {entry.source for entry, _ in catalogue.resolve(options.names)}
+    if (entries := probe_entries(options.report.read_bytes(), sources, lock)) is None:
+        report = read_report(options.report)
+        assert report is not None, "the file exists"
+        entries = new_entries(report, names, lock, ledger)
+        _print_datasets([dataset for dataset in report.datasets if names is None or dataset.dataset in names])
     for name, reason in entries.left_out:
         print(f"{name}: {reason}")
     for name, digest in entries.lock.items():
@@ -61,6 +59,16 @@ def main() -> int:
     verb = "would add" if options.dry_run else "added"
     print(f"{verb}: {len(entries.lock)} to {lock.name}, {len(entries.ledger)} to {ledger.name}")
     return 0
+
+
+def _print_datasets(shown: list[DatasetReport]) -> None:
+    from pipelines.process.tables import table
+
+    rows = [["dataset", "state", "files", "new digests", "figures that agree"], *map(_row, shown)]
+    command.print_page(table(rows, width=command.width()).splitlines())
+    for outcome in shown:
+        for error in outcome.errors:
+            print(f"{outcome.name}: {error.what}; {', '.join(filter(None, (error.where, error.found)))}")
 
 
 def _row(entry: DatasetReport) -> list[str]:
@@ -79,7 +87,7 @@ def _row(entry: DatasetReport) -> list[str]:
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
     arguments = command.parser("accept", "Take over the new digests and versions of a build report.", EXAMPLES)
-    arguments.add_argument("report", type=Path, metavar="REPORT", help="a build-report.json")
+    arguments.add_argument("report", type=Path, metavar="REPORT", help="a build-report.json, or a probe.json")
     arguments.add_argument("names", nargs="*", metavar="NAME", help=f"only these: {command.NAMES}")
     arguments.add_argument("--dry-run", action="store_true", help="show what would be added, and write nothing")
     arguments.add_argument(

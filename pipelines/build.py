@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import difflib
 import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from builders.errors import DatasetError, PublishError, SourceError
+from builders.errors import DatasetError, PublishError, SourceError, UsageError
 from pipelines import command
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ EXAMPLES = """\
   embedding-datasets build europarl cedr --raw-dir DIR        from raw files in DIR/document_mt/..., DIR/cedr/...
   embedding-datasets build rubq-retrieval@1.0.0               one dataset, one version
   embedding-datasets build hhrlhf-harmlessness --splits test  only what one split needs; marked as partial
+  embedding-datasets build hellaswag --raw-dir DIR --unpinned hellaswag/hellaswag_val.jsonl    from a part of the file
   embedding-datasets build cedr --push ORG                    build, check and publish as ORG/cedr-classification
   embedding-datasets build all --dry-run                      show what would be done, and from which files"""
 
@@ -46,7 +49,9 @@ def main() -> int:
 
     datasets = command.resolve_datasets(options.names)
     signer = command.statement_signer(options, len(datasets))
-    raw, chosen = command.raw_settings(options), (options.splits, options.sample, options.limit)
+    raw = replace(command.raw_settings(options), unpinned=tuple(options.unpinned))
+    chosen = (options.splits, options.sample, options.limit)
+    _require_files(datasets, options.unpinned)
     settings = BuildSettings(options.output, raw, *chosen, options.force, options.findings)
     if options.dry_run:
         return _dry_run(datasets, settings, options.push, as_json=options.json)
@@ -98,6 +103,13 @@ def parser() -> argparse.ArgumentParser:
         "--limit", type=command.positive_int, metavar="N", help="only the first N raw records; marked as sample"
     )
     arguments.add_argument(
+        "--unpinned",
+        action="append",
+        default=[],
+        metavar="SOURCE/FILE",
+        help="take this file below --raw-dir though it is not the pinned one; marked as sample, built with its numbers",
+    )
+    arguments.add_argument(
         "--jobs", type=command.positive_int, default=1, metavar="N", help="build N sources in parallel (default: 1)"
     )
     arguments.add_argument("--push", metavar="ORG", help="publish each release to this organisation of the Hub")
@@ -121,8 +133,19 @@ def parser() -> argparse.ArgumentParser:
 def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     """Exit with a usage error where options do not fit together."""
     command.check_attest_options(arguments, options)
-    if options.push and (options.sample or options.limit or options.splits):
-        arguments.error("--push publishes whole datasets: leave out --sample, --limit and --splits")
+    if options.push and (options.sample or options.limit or options.splits or options.unpinned):
+        arguments.error("--push publishes whole datasets: leave out --sample, --limit, --splits and --unpinned")
+    if options.unpinned and (options.sample or not options.raw_dir):
+        arguments.error("--unpinned takes a file below --raw-dir DIR, without --sample")
+
+
+def _require_files(datasets: list[tuple[Definition, str]], names: list[str]) -> None:
+    """Raise UsageError for a name that is not a raw file of a dataset to build."""
+    sources = [definition.source for definition, _ in datasets]
+    known = {f"{source.name}/{file.name}" for source in sources for file in source.files.values()}
+    if unknown := [name for name in names if name not in known]:
+        near = difflib.get_close_matches(unknown[0], known, n=5, cutoff=0)
+        raise UsageError("--unpinned names no raw file of these datasets", found=unknown[0], expected=" or ".join(near))
 
 
 def _recorded(
@@ -132,7 +155,7 @@ def _recorded(
     from pipelines.build_report.recording import record_build
     from pipelines.build_report.records import FILE_NAME
 
-    is_real = not (settings.sample or settings.limit)  # samples say nothing of real files
+    is_real = not (settings.sample or settings.limit or settings.raw.unpinned)  # samples say nothing of real files
     if report is None and len(datasets) > 1 and is_real:
         report = settings.output / FILE_NAME
     raw = None if settings.sample else settings.raw

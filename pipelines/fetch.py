@@ -22,9 +22,11 @@ if TYPE_CHECKING:
 EXAMPLES = """\
   embedding-datasets fetch rubq                         download what rubq's datasets are built from
   embedding-datasets fetch all --dry-run                what there is to download, from where, and how large it is
+  embedding-datasets fetch training --plan > plan.sh    the same as a script of commands, with what this package makes
   embedding-datasets fetch all --raw-dir DIR --offline  verify the files in DIR, list the missing ones
   embedding-datasets fetch hhrlhf-harmlessness --splits test
-  embedding-datasets fetch --probe                      whether every file is still there, without downloading it"""
+  embedding-datasets fetch --probe                      whether every file is still there, without downloading it
+  embedding-datasets fetch --probe --records 2000 --report probe.json      and whether its first records can be built from"""
 
 
 def main() -> int:
@@ -34,15 +36,21 @@ def main() -> int:
     from pipelines.process.stages import show_stages, stage
     from pipelines.process.tables import table
     from pipelines.raw.locations import locate
-    from pipelines.raw.missing_files import list_needs, log_missing_files, missing_file_of
+    from pipelines.raw.missing_files import is_said, list_needs, log_missing_files, missing_file_of
 
     settings = command.raw_settings(options)
-    needs = list_needs(command.resolve_datasets(options.names or ["all"]), options.splits)
+    needs = list_needs(command.resolve_datasets(options.names or ["all", "training"]), options.splits)
     # By source and file: datasets of one source share files.
     sources = {(need.definition.source.name, key): need.definition.source for need in needs for key in need.keys}
     if options.probe:
         files = [(source, source.files[key]) for (_, key), source in sources.items()]
-        return _probe(files, settings, as_json=options.json)
+        code = _probe(files, settings, as_json=options.json)
+        return max(code, _look(needs, files, settings, options)) if options.records else code
+    if options.plan:
+        from pipelines.raw.plan import plan_script
+
+        print("\n".join(plan_script(needs, settings)))
+        return 0
     if options.dry_run:
         return _dry_run(needs, settings, options.splits, as_json=options.json)
     failed: dict[str, MissingFile] = {}
@@ -53,8 +61,8 @@ def main() -> int:
                 file = locate(source, key, settings)
         except DatasetError as error:
             missing = missing_file_of(error) if len(sources) > 1 else None
-            if missing is None or (missing.reason == "unavailable" and missing.name not in failed):
-                command.print_error(error)  # the summary says all of the others
+            if missing is None or not is_said(error, failed):
+                command.print_error(error)
             if missing is not None:
                 failed[missing.name] = missing
             if options.json:
@@ -81,9 +89,21 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument("--splits", type=command.split_names, metavar="A,B", help="only the files of these splits")
     arguments.add_argument("--dry-run", action="store_true", help="show what would be downloaded, and do nothing")
     arguments.add_argument(
+        "--plan", action="store_true", help="print a script: what to get, download, make, build and mirror, in order"
+    )
+    arguments.add_argument(
         "--probe",
         action="store_true",
         help="ask whether each file is where it is published, in its size and with its digest; of all sources without a NAME",
+    )
+    arguments.add_argument(
+        "--records",
+        type=command.positive_int,
+        metavar="N",
+        help="with --probe: list repositories, read the first megabyte of each file, and build from its first N records",
+    )
+    command.add_output(
+        arguments, "--report", "probe", metavar="FILE", help="with --records: write what was seen as JSON, for accept"
     )
     arguments.add_argument("--json", action="store_true", help="one JSON object per file on stdout, for programs")
     return arguments
@@ -93,6 +113,8 @@ def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespa
     """Exit with a usage error where options do not fit together."""
     if not options.names and not options.probe:
         arguments.error("the following arguments are required: NAME")
+    if (options.records and not options.probe) or (options.report and not options.records):
+        arguments.error("--records N is for --probe, and --report FILE for --records N")
     if options.probe and (options.offline or options.dry_run):
         arguments.error(f"--probe asks servers: leave out {'--offline' if options.offline else '--dry-run'}")
 
@@ -112,6 +134,29 @@ def _probe(files: list[tuple[Source, RawFile]], settings: RawSettings, *, as_jso
         command.print_page(probe_page(probed, settings.cache / MEMORY, width=command.width()))
     states = {file.judgement.state for file in probed}
     return 1 if states & WRONG else SourceError.exit_code if "unreachable" in states else 0
+
+
+def _look(
+    needs: Sequence[NeededFiles],
+    files: list[tuple[Source, RawFile]],
+    settings: RawSettings,
+    options: argparse.Namespace,
+) -> int:
+    """Read the beginnings of files, and build from them; returns 1 where a dataset will not build or a file is wrong, else 0."""
+    from pipelines.build_report import first_look
+    from pipelines.process.stages import show_stages, stage
+    from pipelines.raw.probing import count_asked
+
+    with show_stages("probe"), stage("reading", total=count_asked(files), unit="files") as advance:
+        datasets = [(need.definition, need.version) for need in needs]
+        looks = first_look.look(files, datasets, settings, options.records, advance)
+    if options.report:
+        first_look.write_report(options.report, looks)
+    if options.json:
+        command.print_json(first_look.to_json(looks))
+    else:
+        command.print_page(first_look.page(looks))
+    return int(looks.is_wrong)
 
 
 def _dry_run(

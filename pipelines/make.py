@@ -87,7 +87,7 @@ def make(definition: Definition, version: str, settings: BuildSettings) -> Build
     lacks is one error that lists all of it, before anything is downloaded.
     """
     began = time.monotonic()
-    unfinished = require_complete(definition, version, sample=_is_sample(settings))
+    unfinished = require_complete(definition, version, sample=_is_sample(settings, definition))
     dataset = definition.dataset
     splits = requested_splits(definition, settings.splits)
     inputs = _find_inputs(definition, version, splits, settings)
@@ -134,7 +134,7 @@ def _read_scores(release_dir: Path) -> tuple[Scores | None, tuple[str, ...]]:
 
 def plan_build(definition: Definition, version: str, settings: BuildSettings) -> BuildPlan:
     """What make() would do; nothing is downloaded or written."""
-    require_complete(definition, version, sample=_is_sample(settings))
+    require_complete(definition, version, sample=_is_sample(settings, definition))
     splits = requested_splits(definition, settings.splits)
     release_dir = settings.output / definition.dataset.name / version
     keys = needed_files(definition, splits, version)
@@ -179,16 +179,18 @@ def _identity(
     settings: BuildSettings,
 ) -> Identity:
     dataset, module = definition.dataset, definition.entry.module
-    options = options_as_read(dataset.options(version, sample=settings.sample))
+    unpinned = _unpinned(settings, definition)
+    options = options_as_read(dataset.options(version, sample=settings.sample or bool(unpinned)))
     return Identity(
         dataset=dataset.name,
         version=version,
         source=definition.source.name,
         task=dataset.task.type.name,
         splits=splits,
-        sample=_is_sample(settings),
+        sample=_is_sample(settings, definition),
         partial=splits != dataset.task.splits or settings.limit is not None,
         limit=settings.limit,
+        unpinned=tuple(found.name for found in inputs.values() if found.name in unpinned),
         raw=tuple(found.entry for found in inputs.values()),
         recipe=Recipe(module, options, fingerprint.recipe_sha256(module)),
         report_sha256=fingerprint.report_sha256(definition.source.name),
@@ -196,8 +198,14 @@ def _identity(
     )
 
 
-def _is_sample(settings: BuildSettings) -> bool:
-    return settings.sample or settings.limit is not None
+def _unpinned(settings: BuildSettings, definition: Definition) -> set[str]:
+    """The raw files of a source, as in the source, that need not be the pinned ones."""
+    files = (name.partition("/") for name in settings.raw.unpinned)
+    return {name for source, _, name in files if source == definition.source.name}
+
+
+def _is_sample(settings: BuildSettings, definition: Definition) -> bool:
+    return settings.sample or settings.limit is not None or bool(_unpinned(settings, definition))
 
 
 def is_current(release_dir: Path, manifest: Manifest, identity: Identity) -> bool:

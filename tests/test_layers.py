@@ -201,6 +201,7 @@ OPENERS = {
     "pipelines.exporting.sets": "releases",
     "pipelines.library.records": "releases, through `datasets`",
     "pipelines.models.mining": "rankings",
+    "pipelines.raw.heads": "the first records of a raw file",
     "pipelines.decontamination.engines": "results of partitions",
     "pipelines.decontamination.index_file": "indexes",
     "pipelines.decontamination.ray_engine": "results of partitions",

@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
+from builders import catalogue
+from pipelines.catalogue_pages.sources import file_needs
 from pipelines.command_line import COMMANDS
+from pipelines.raw.pins import LOCK_FILE
 from tests.support.paths import ROOT
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -47,6 +50,21 @@ def test_a_workflow_may_only_read_and_ends_by_itself(workflow: Path) -> None:
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
 def test_untrusted_values_reach_a_shell_only_as_variables(workflow: Path) -> None:
     assert not [step["run"] for step in steps(workflow) if "${{" in step.get("run", "")]
+
+
+def test_the_first_contact_builds_every_open_dataset_below_two_gigabytes() -> None:
+    [command] = [
+        step["run"]
+        for step in steps(ROOT / ".github" / "workflows" / "first-contact.yml")
+        if step.get("run", "").startswith("embedding-datasets build")
+    ]
+    expected = []
+    for definition in (catalogue.load(entry) for entry, _ in catalogue.resolve(["all"])):
+        keys = catalogue.needed_files(definition, definition.dataset.task.splits, "1.0.0")
+        files = file_needs(definition.source, keys, (LOCK_FILE,)).values()
+        if {file.access for file in files} == {"open"} and sum(file.bytes or 0 for file in files) < 2_000_000_000:
+            expected.append(f"{definition.dataset.name}@1.0.0")
+    assert shlex.split(command) == ["embedding-datasets", "build", *expected, "--raw-dir", "raw"]
 
 
 def test_the_hooks_before_a_commit_are_the_checks_of_ci() -> None:

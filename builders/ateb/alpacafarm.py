@@ -23,7 +23,7 @@ SOURCE = Source(
     homepage="https://huggingface.co/datasets/tatsu-lab/alpaca_farm",
     citation="dubois2023alpacafarm",
     annotations=("crowdsourced",),
-    files={"pairs": hub("tatsu-lab/alpaca_farm", REVISION, "alpaca_human_preference.json")},
+    files={"pairs": hub("tatsu-lab/alpaca_farm", REVISION, "alpaca_human_preference.json", about=7_710_000)},
 )
 
 

@@ -9,7 +9,11 @@ from builders.shaping.rows import CLEAN_NOTES, drop, refuse
 from builders.spec import KnownFinding, Prompts, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Retrieval
 
-ARCHIVE = https("https://s3-us-west-2.amazonaws.com/ai2-website/data/ARC-V1-Feb2018.zip")
+ARCHIVE = https(
+    "https://s3-us-west-2.amazonaws.com/ai2-website/data/ARC-V1-Feb2018.zip",
+    sha256="6d2d5ab50b2ceec6ba5f79c921be77cf2de712ea25a2b3f4fff3acc101cecfa0",
+    bytes=680_841_265,
+)
 PREFIX = "ARC-Challenge"
 PROMPTS = Prompts("Retrieve the answer to the question.")
 REPEATS = "Two question stems occur twice in the test set, with different options and answers"

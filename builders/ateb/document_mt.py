@@ -66,9 +66,9 @@ LANGUAGES = ("eng-Latn", "deu-Latn")
 FIRST = "The recipe of the ATEB paper, as far as the paper describes it: every document of the test set with its translation."
 
 
-def _file(corpus: str, language: str, sha256: str) -> RawFile:
+def _file(corpus: str, language: str, size: int, sha256: str) -> RawFile:
     path = f"{corpus}/concatenated_en2de_test_{language}.txt"
-    return github("sameenmaruf/selective-attn", COMMIT, f"data/{path}", name=path, sha256=sha256)
+    return github("sameenmaruf/selective-attn", COMMIT, f"data/{path}", name=path, sha256=sha256, bytes=size)
 
 
 SOURCE = Source(
@@ -83,12 +83,24 @@ SOURCE = Source(
     homepage="https://github.com/sameenmaruf/selective-attn",
     citation="maruf2019selective",
     files={
-        "europarl_en": _file("Europarl7", "en", "a82dd0099a1a786b9af99eeb2444bf0ad935d0a534cd883c5d560980fd07859c"),
-        "europarl_de": _file("Europarl7", "de", "60bd6552032d82bfd0fb9597bad8aec4f6cf333918cb56a5cf215003d983850a"),
-        "iwslt17_en": _file("IWSLT2017", "en", "f8414019291f264368570a60cbc662ea2ac00f07d079624823f6553fa632e3d3"),
-        "iwslt17_de": _file("IWSLT2017", "de", "9a6bb0f3f79879a6af26b3012d584853ba0d53700972ccdb799bb92aeb7d6912"),
-        "nc2016_en": _file("NC-2016", "en", "9edec9fe1259b7b4802a6e451cc2a8c0d1bc4851dcad24c91f30b79998f801be"),
-        "nc2016_de": _file("NC-2016", "de", "11f7dd3ba475ce6d4fa4b33bb949ed61fa847d46ff2bfbb81ef39d83f30fa110"),
+        "europarl_en": _file(
+            "Europarl7", "en", 779_181, "a82dd0099a1a786b9af99eeb2444bf0ad935d0a534cd883c5d560980fd07859c"
+        ),
+        "europarl_de": _file(
+            "Europarl7", "de", 889_184, "60bd6552032d82bfd0fb9597bad8aec4f6cf333918cb56a5cf215003d983850a"
+        ),
+        "iwslt17_en": _file(
+            "IWSLT2017", "en", 221_146, "f8414019291f264368570a60cbc662ea2ac00f07d079624823f6553fa632e3d3"
+        ),
+        "iwslt17_de": _file(
+            "IWSLT2017", "de", 230_683, "9a6bb0f3f79879a6af26b3012d584853ba0d53700972ccdb799bb92aeb7d6912"
+        ),
+        "nc2016_en": _file(
+            "NC-2016", "en", 341_485, "9edec9fe1259b7b4802a6e451cc2a8c0d1bc4851dcad24c91f30b79998f801be"
+        ),
+        "nc2016_de": _file(
+            "NC-2016", "de", 383_577, "11f7dd3ba475ce6d4fa4b33bb949ed61fa847d46ff2bfbb81ef39d83f30fa110"
+        ),
     },
 )
 

@@ -1,5 +1,7 @@
 """e-SNLI: photo captions and sentences about them that follow, may be true or cannot be (Camburu et al., 2018)."""
 
+from typing import Any
+
 import polars as pl
 
 from builders.raw_files import RawFile, github
@@ -13,8 +15,8 @@ FILES = {"train": ("train_1", "train_2"), "validation": ("dev",), "test": ("test
 COLUMNS = dict.fromkeys(("pairID", "gold_label", "Sentence1", "Sentence2"), pl.String())
 
 
-def _file(name: str, git_blob: str) -> RawFile:
-    return github("OanaMariaCamburu/e-SNLI", COMMIT, f"dataset/{name}", git_blob=git_blob)
+def _file(name: str, git_blob: str, **size: Any) -> RawFile:
+    return github("OanaMariaCamburu/e-SNLI", COMMIT, f"dataset/{name}", git_blob=git_blob, **size)
 
 
 SOURCE = Source(
@@ -29,10 +31,11 @@ SOURCE = Source(
     citation=("camburu2018esnli", "bowman2015snli"),
     annotations=("crowdsourced",),
     files={
-        "train_1": _file("esnli_train_1.csv", "04b098c83c88500a68bf4979fdecd5e796898891"),
-        "train_2": _file("esnli_train_2.csv", "1288666e01ecc3ec391d64f11a4d24a6591c229d"),
-        "dev": _file("esnli_dev.csv", "4ce63116003f2ca8ddbf12035cebb9d019a0cf46"),
-        "test": _file("esnli_test.csv", "58e3400341dd20296dedb7a539aa51dcb8750fef"),
+        # The sizes that are only about right are of the branch, not of this commit.
+        "train_1": _file("esnli_train_1.csv", "04b098c83c88500a68bf4979fdecd5e796898891", about=90_169_741),
+        "train_2": _file("esnli_train_2.csv", "1288666e01ecc3ec391d64f11a4d24a6591c229d", about=99_406_852),
+        "dev": _file("esnli_dev.csv", "4ce63116003f2ca8ddbf12035cebb9d019a0cf46", about=7_501_310),
+        "test": _file("esnli_test.csv", "58e3400341dd20296dedb7a539aa51dcb8750fef", bytes=7_438_107),
     },
 )
 

@@ -9,7 +9,7 @@ from builders.shaping.preferences import CLEAN_NOTES, pair_systems, rerank_pairs
 from builders.spec import Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Reranking
 
-# The commit could not be confirmed without an account. The lock file pins the digest of the first download.
+# The commit could not be confirmed without an account.
 REVISION = "main"
 SYSTEMS = ("gpt-3.5-turbo-0301", "gpt-4-0314", "hybrid", "text-davinci-002", "text-davinci-003")
 SUMMARY = pl.Struct({"summary": pl.String(), "score": pl.Struct({"overall": pl.Float64()})})
@@ -27,7 +27,7 @@ SOURCE = Source(
     homepage="https://huggingface.co/datasets/Salesforce/InstruSum",
     citation="liu2024instrusum",
     annotations=("crowdsourced",),
-    files={"human_eval": hub("Salesforce/InstruSum", REVISION, "human_eval.json", gated=True)},
+    files={"human_eval": hub("Salesforce/InstruSum", REVISION, "human_eval.json", gated=True, moving=True)},
 )
 
 

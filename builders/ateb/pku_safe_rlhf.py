@@ -10,8 +10,7 @@ from builders.shaping.preferences import CLEAN_NOTES, parse_preferences, rerank_
 from builders.spec import Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Reranking
 
-# The Hub's own Parquet conversion: neither a commit nor the names of upstream's files could be confirmed. The conversion has no
-# stable commit either. The lock file pins the digest of the first download.
+# The Hub's own Parquet conversion: neither a commit nor the names of upstream's files could be confirmed.
 REVISION = "refs/convert/parquet"
 SPLITS = ("train", "test")
 COLUMNS = dict.fromkeys(("prompt", "response_0", "response_1"), pl.String()) | {"better_response_id": pl.Int64()}
@@ -20,7 +19,7 @@ FIRST_PREFERRED = {0: True, 1: False}
 
 def _file(split: str) -> RawFile:
     path = f"default/{split}/0000.parquet"
-    return hub("PKU-Alignment/PKU-SafeRLHF-30K", REVISION, path, name=f"{split}.parquet")
+    return hub("PKU-Alignment/PKU-SafeRLHF-30K", REVISION, path, name=f"{split}.parquet", moving=True)
 
 
 SOURCE = Source(

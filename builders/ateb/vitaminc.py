@@ -1,5 +1,7 @@
 """VitaminC: claims, with evidence from Wikipedia before and after an edit (Schuster et al., 2021)."""
 
+from typing import Any
+
 import polars as pl
 
 from builders.raw_files import RawFile, github, member
@@ -10,10 +12,10 @@ from builders.spec import Dropped, KnownFinding, Raw, RawFiles, Source, Tables, 
 from builders.tasks import Classification
 
 COMMIT = "152c9639f1e33ca295d0776b618c17884088f72f"
-ARCHIVES = {
-    "vitaminc": "60f0b2fe99a2587b66be4e841254a26cbd8731f3",
-    "vitaminc_real": "e8d7521c97168098e9489cd7e985ad6a3725a0a1",
-    "vitaminc_synthetic": "df11b9b871bd91812f4460103e1bf6e6c21833ef",
+ARCHIVES: dict[str, dict[str, Any]] = {
+    "vitaminc": {"git_blob": "60f0b2fe99a2587b66be4e841254a26cbd8731f3"},
+    "vitaminc_real": {"git_blob": "e8d7521c97168098e9489cd7e985ad6a3725a0a1", "bytes": 1_644_623},
+    "vitaminc_synthetic": {"git_blob": "df11b9b871bd91812f4460103e1bf6e6c21833ef", "bytes": 643_286},
 }
 TEST = ("real", "synthetic")
 FILES = {"train": ("train",), "validation": ("dev",), "test": TEST}
@@ -31,7 +33,7 @@ WITH_MARKUP = "the passage or the claim has an HTML tag or character reference"
 
 
 def _file(archive: str, path: str, sha256: str | None = None, size: int | None = None) -> RawFile:
-    zipped = github("TalSchuster/talschuster.github.io", COMMIT, f"static/{archive}.zip", git_blob=ARCHIVES[archive])
+    zipped = github("TalSchuster/talschuster.github.io", COMMIT, f"static/{archive}.zip", **ARCHIVES[archive])
     return member(zipped, f"{archive}/{path}", sha256=sha256, bytes=size)
 
 

@@ -10,7 +10,11 @@ from builders.shaping.rows import CLEAN_NOTES
 from builders.spec import Prompts, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Retrieval
 
-ARCHIVE = https("https://storage.googleapis.com/ai2-mosaic/public/winogrande/winogrande_1.1.zip")
+ARCHIVE = https(
+    "https://storage.googleapis.com/ai2-mosaic/public/winogrande/winogrande_1.1.zip",
+    sha256="3619ab104d8be2977b25c90ff420cb42d491707dcc75362a1e5d22bc082b7318",
+    bytes=3_395_492,
+)
 PREFIX = "wino"
 PROMPTS = Prompts(
     "Given the following sentence, retrieve an appropriate answer to fill in the missing underscored part."

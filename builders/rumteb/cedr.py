@@ -9,7 +9,11 @@ from builders.shaping.labels import label_numbers
 from builders.spec import KnownFinding, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import MultilabelClassification
 
-ARCHIVE = https("https://sagteam.ru/cedr/main.zip", bytes=693_026)
+ARCHIVE = https(
+    "https://sagteam.ru/cedr/main.zip",
+    sha256="d81e6d19679a903773b8776c4c0f68755d55596e6b34866fbaa9d39d2e385bd3",
+    bytes=693_026,
+)
 EMOTIONS = ("joy", "sadness", "surprise", "fear", "anger")
 REPEATED = "The source contains them; version 3.0.0 has none."
 # What tools left in the texts: the end of a line as a spreadsheet escapes it, several times over, and a tag of a tokenised page.

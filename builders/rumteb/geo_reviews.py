@@ -2,7 +2,8 @@
 
 import polars as pl
 
-from builders.raw_files import github
+from builders.raw_files import Hub, github
+from builders.reading.parquet import read_parquet
 from builders.reading.tskv import read_tskv
 from builders.shaping.cleaning import DEDUPLICATED, deduplicate_texts, keep_first_texts
 from builders.shaping.rows import drop_each
@@ -12,6 +13,11 @@ from builders.tasks import Classification, Clustering
 
 RATINGS = ("1", "2", "3", "4", "5")
 FIELDS = {"text": pl.String(), "rating": pl.Float64(), "rubrics": pl.String()}
+COPY = Hub(
+    "d0rj/geo-reviews-dataset-2023",
+    "55f2840fff9c1552abd1e205ec13dc9839cd4607",
+    "data/train-00000-of-00001-49261e4e5a35a5a0.parquet",
+)
 
 SOURCE = Source(
     name="geo_reviews",
@@ -22,12 +28,14 @@ SOURCE = Source(
     files={
         "reviews": github(
             "yandex/geo-reviews-dataset-2023",
-            # The commit that added the file. Upstream has since rewritten the branch, which no longer contains it.
+            # The commit that added the file. Upstream has since rewritten the branch.
             "60ca4b75b47c57eb2c91fbdcfc6a4a6f8bc0937f",
             "geo-reviews-dataset-2023.tskv",
             lfs=True,
             sha256="3aa1a838276e23217b14d904f47ab20c753751a48eef8e046d6d671a65098109",
             bytes=378_730_064,
+            copies=(COPY,),
+            withdrawn="its branch no longer has it, and GitHub may remove it at any time",
         ),
     },
 )
@@ -138,8 +146,12 @@ def clustering(
 
 
 def _read_reviews(raw: RawFiles) -> pl.DataFrame:
-    """id, text, rating and rubrics of all reviews. Text, rating and rubrics may be null."""
-    rows = read_tskv(raw["reviews"], FIELDS, optional=FIELDS)
+    """id, text, rating and rubrics of all reviews. Text, rating and rubrics may be null; a copy has whole ratings, as numbers."""
+    if raw["reviews"].path.suffix == ".parquet":
+        rows = read_parquet(raw["reviews"], FIELDS | {"rating": pl.Int64()}, optional=FIELDS)
+        rows = rows.with_columns(pl.col("rating").cast(pl.Float64))
+    else:
+        rows = read_tskv(raw["reviews"], FIELDS, optional=FIELDS)
     return rows.with_columns(id=pl.int_range(pl.len()).cast(pl.String))
 
 

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from builders.raw_files import https, member
+from builders.raw_files import GitHub, https, member
 from builders.reading.json import read_json_lines
 from builders.shaping.cleaning import clean_rows
 from builders.shaping.labels import label_numbers
@@ -13,6 +13,7 @@ ARCHIVE = https(
     "https://amazon-massive-nlu-dataset.s3.amazonaws.com/amazon-massive-dataset-1.1.tar.gz",
     sha256="4cba5faa11c71437928e17cb1b9b3d8b8e727e7ea363a3a9a8045e19c0491577",
 )
+COPY = GitHub("timworks/massive-raw", "488aac094e94af5ba7c85b9a01237b64727b669d", "1.1/data/ru-RU.jsonl", lfs=True)
 SPLITS = {"train": "train", "dev": "validation", "test": "test"}  # by the name of the source's partition
 INTENTS = (
     "alarm_query", "alarm_remove", "alarm_set", "audio_volume_down", "audio_volume_mute", "audio_volume_other",
@@ -47,6 +48,8 @@ SOURCE = Source(
             ARCHIVE,
             "1.1/data/ru-RU.jsonl",
             sha256="af7367861ea21c1d69a084b290145815f7eaf82dcdc43b7ab572b993f9b2a69d",
+            bytes=13_029_758,
+            copies=(COPY,),
         ),
     },
 )

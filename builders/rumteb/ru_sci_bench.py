@@ -184,7 +184,7 @@ SOURCE = Source(
             REPOSITORY,
             REVISION,
             "data/ru-00000-of-00001.parquet",
-            # As published in another commit of the dataset, a5aa494.
+            # The folder data/ has one commit in its history, a5aa494, five days before: this commit changes README.md alone.
             sha256="22ef8ab2514c45bcc75d912887c6419e5102743d7db53a57026aa93cb7cc4559",
             bytes=149_013_239,
         ),

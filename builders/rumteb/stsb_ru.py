@@ -141,6 +141,7 @@ SOURCE = Source(
             DECISIONS,
             f"run the classifier {MODEL} once: pip install '.[acceptability]' and "
             "embedding-datasets decide stsb_ru --raw-dir DIR; or copy the file from somebody who has it",
+            made_by="decide",
         ),
     },
     decisions=Decisions(

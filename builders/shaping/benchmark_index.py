@@ -54,6 +54,7 @@ INDEX_FILE = by_hand(
     "an index of the texts of the benchmarks that the training data must not have: build these, then "
     "embedding-datasets contamination index rumteb ateb --output benchmark-index.parquet; or copy the file from somebody who has "
     "it. Version 1.0.0 counts what it finds, later versions drop it",
+    made_by="contamination index",
 )
 
 

@@ -165,6 +165,7 @@ def tokens_file(source: str) -> RawFile:
         "tokens.parquet",
         f"the lengths of all texts in tokens of {TOKENIZER}: pip install '.[measurements]', then "
         f"embedding-datasets decide {source} --raw-dir DIR; or copy the file from somebody who has it",
+        made_by="decide",
     )
 
 
@@ -221,6 +222,7 @@ def cosines_file(source: str) -> RawFile:
         "cosines.parquet",
         f"the cosine of the embeddings of each pair by {LABSE}: pip install '.[measurements]', then "
         f"embedding-datasets decide {source} --raw-dir DIR; or copy the file from somebody who has it",
+        made_by="decide",
     )
 
 

@@ -244,7 +244,7 @@ def mined_files(dataset: str, configs: Sequence[str]) -> dict[str, RawFile]:
         f" embedding-datasets decide {dataset} --model intfloat/multilingual-e5-small --raw-dir DIR; or copy the file from"
         " somebody who has it. The versions without mined negatives do not need it"
     )
-    return {_key(config): by_hand(f"mined/{config}.parquet", instructions) for config in configs}
+    return {_key(config): by_hand(f"mined/{config}.parquet", instructions, made_by="mine") for config in configs}
 
 
 def mining(configs: Sequence[str]) -> Mining:

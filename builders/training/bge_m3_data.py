@@ -33,7 +33,9 @@ SOURCE = Source(
     citation=("chen2024bgem3", "zhang2023miracl", "zhang2021mrtydi"),
     annotations=("found",),
     files={
-        "archive": hub("Shitao/bge-m3-data", "a69db8b86e9c1767d193ee0de95e5c4001a71eae", "bge-m3-data.tar.gz"),
+        "archive": hub(
+            "Shitao/bge-m3-data", "a69db8b86e9c1767d193ee0de95e5c4001a71eae", "bge-m3-data.tar.gz", about=24_000_000_000
+        ),
         "index": INDEX_FILE,
     },
 )

@@ -61,6 +61,7 @@ SOURCE = Source(
             "3e67cc276131c4d34aa5c8d1892f8133a0739ffb",
             "habr.jsonl.zst",
             sha256="64d76fa3c1fc9df749c4c20c4d80da8463a71337d80895a1aa41cee24328ced3",
+            about=3_490_000_000,
         ),
         "tokens": tokens_file(NAME),
         "index": INDEX_FILE,

@@ -80,7 +80,9 @@ SOURCE = Source(
     homepage="https://huggingface.co/datasets/its5Q/habr_qna",
     citation="its5q2023habrqna",
     files={
-        "questions": hub("its5Q/habr_qna", "b0875a6944533b8011fccfc0a712df06959ad055", "questions.jsonl.zst"),
+        "questions": hub(
+            "its5Q/habr_qna", "b0875a6944533b8011fccfc0a712df06959ad055", "questions.jsonl.zst", about=499_000_000
+        ),
         "tokens": tokens_file(NAME),
         "index": INDEX_FILE,
         **mined_files("habr-qna-contrastive", (QA, TITLE_BODY)),

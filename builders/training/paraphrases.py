@@ -56,7 +56,7 @@ SOURCE = Source(
     homepage="https://huggingface.co/datasets/inkoziev/paraphrases",
     citation="koziev2022paraphrases",
     files={
-        "items": hub("inkoziev/paraphrases", "07ac45f", "paraphrases.json"),
+        "items": hub("inkoziev/paraphrases", "07ac45f", "paraphrases.json", moving=True),
         "tokens": tokens_file("paraphrases"),
         "index": INDEX_FILE,
         **mined_files("paraphrases-contrastive", (CONFIG,)),

@@ -68,8 +68,8 @@ SOURCE = Source(
     name=NAME,
     title="Russian StackOverflow",
     license="other",
-    license_note='The card on the Hub says "other". The texts are of users of ru.stackoverflow.com, which publishes them under CC'
-    " BY-SA; the version of that licence depends on the date of a text.",
+    license_note='The card on the Hub says "other"; others who use the data name CC BY-SA 2.5. The texts are of users of'
+    " ru.stackoverflow.com, which publishes them under CC BY-SA; the version of that licence depends on the date of a text.",
     homepage="https://huggingface.co/datasets/IlyaGusev/ru_stackoverflow",
     citation="gusev2023rustackoverflow",
     files={
@@ -77,6 +77,7 @@ SOURCE = Source(
             "IlyaGusev/ru_stackoverflow",
             "3bfd79e598eaab49b8b5ec7397d5c12b0f22416a",
             "ru_stackoverflow.jsonl.zst",
+            sha256="e3f6eda2b3df7de1d3cc4a45ce2e69bb1e439b7736cd8d81e911129bd512dab9",
             bytes=670_468_664,
         ),
         "tokens": tokens_file(NAME),

@@ -21,7 +21,9 @@ SOURCE = Source(
     citation=("malashenko2024ruwanli", "liu2022wanli"),
     annotations=("machine-generated", "crowdsourced"),
     files={
-        "train": hub("deepvk/ru-WANLI", "6dafb66", "data/train.parquet"),
+        "train": hub(
+            "deepvk/ru-WANLI", "6dafb666178498e72f6ffd0bc2d914234b6d6a4a", "data/train.parquet", about=16_400_000
+        ),
         "index": INDEX_FILE,
     },
 )

@@ -87,7 +87,9 @@ SOURCE = Source(
     homepage="https://huggingface.co/datasets/its5Q/yandex-q",
     citation="its5q2022yandexq",
     files={
-        "questions": hub("its5Q/yandex-q", "59c5209a15c125715c1019a77451de74d1330100", "full.jsonl.gz"),
+        "questions": hub(
+            "its5Q/yandex-q", "59c5209a15c125715c1019a77451de74d1330100", "full.jsonl.gz", about=1_580_000_000
+        ),
         "tokens": tokens_file(NAME),
         "index": INDEX_FILE,
         **mined_files("yandex-q-contrastive", (QA, TITLE_BODY)),
@@ -148,4 +150,6 @@ def contrastive(
         .item()
         for config, splits in tables.frames.items()
     }
-    return replace(tables, observed={**tables.observed, **with_tags})
+    answers = tables.frames[QA]["train"].lazy().select(pl.col("positives").list.first()).collect().to_series()
+    shared = {f"positives of {QA} that another question has too": int(answers.is_duplicated().sum())}
+    return replace(tables, observed={**tables.observed, **with_tags, **shared})

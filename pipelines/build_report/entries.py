@@ -9,14 +9,18 @@ import tempfile
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from builders import catalogue
 from builders.catalogue import Definition
 from builders.errors import ReleaseError
+from cards.manifest import INVALID_JSON
 from pipelines.build_report.records import BuildReport, DatasetReport
 from pipelines.make import BuildSettings, make
-from pipelines.raw.digests import Digest, default_cache, lock_cached_file
-from pipelines.raw.pins import LockEntry, is_pinned, read_lock_file, record_digest
+from pipelines.raw.digests import default_cache, lock_cached_file
+from pipelines.raw.pins import LockEntry, is_pinned, read_lock_file, record_entry
 from pipelines.raw.settings import RawSettings, stored_file
 from pipelines.release import fingerprint, ledger
 from pipelines.release.content_hash import dataset_sha256
@@ -58,11 +62,9 @@ def new_entries(
         _require_agreement(entry)
         trusted.append(entry)
         for name, digest in _lock_entries(entry, definitions[entry.dataset]).items():
-            before = recorded.get(name) or found.lock.get(name)
-            if before not in (None, digest):
-                raise _conflict(
-                    f"{name} had other bytes for {entry.name}", digest.sha256, before.sha256 if before else ""
-                )
+            before = recorded.get(name) or found.lock.get(name) or digest
+            if (before.sha256, before.bytes) != (digest.sha256, digest.bytes):
+                raise _conflict(f"{name} had other bytes for {entry.name}", digest.sha256, before.sha256)
             if name not in recorded:
                 found.lock[name] = digest
     for entry in trusted:
@@ -76,6 +78,31 @@ def new_entries(
         else:
             found.ledger[entry.dataset, entry.version] = entry.ledger
     return NewEntries(found.lock, found.ledger, tuple(left_out))
+
+
+def probe_entries(content: bytes, sources: Collection[str] | None, lock_path: Path) -> NewEntries | None:
+    """The digests that a probe learned of files that this checkout pins by none; None for another report. sources: only these.
+
+    Raises ReleaseError where the lock file has another digest.
+    """
+    try:
+        probed = msgspec.json.decode(content, type=dict[str, Any])["probe"]
+        learned = {file["name"]: msgspec.convert(file["lock"], LockEntry) for file in probed if file["lock"]}
+    except (*INVALID_JSON, LookupError, TypeError):
+        return None
+    recorded, found = read_lock_file(lock_path), NewEntries()
+    loaded = {entry.source: catalogue.load(entry).source for entry in catalogue.entries().values()}
+    stored = [(source, stored_file(file)) for source in loaded.values() for file in source.files.values()]
+    unpinned = {f"{source.name}/{file.name}" for source, file in stored if not is_pinned(file)}
+    for name, digest in learned.items():
+        before = recorded.get(name, digest)
+        if name not in unpinned or (sources and name.partition("/")[0] not in sources):
+            continue
+        if before.sha256 != digest.sha256:
+            raise _conflict(f"{name} had other bytes for the probe", digest.sha256, before.sha256)
+        if name not in recorded:
+            found.lock[name] = digest
+    return found
 
 
 def rebuild_entries(entries: NewEntries, raw: RawSettings) -> None:
@@ -102,10 +129,10 @@ def rebuild_entries(entries: NewEntries, raw: RawSettings) -> None:
 def write_entries(entries: NewEntries, lock_path: Path, ledger_path: Path) -> None:
     """Write new entries into the lock file and the ledger; existing entries stay."""
     with lock_cached_file(default_cache() / "raw.lock.json", "raw.lock.json", activity="writing"):
-        for name, digest in entries.lock.items():
-            record_digest(name, Digest(digest.sha256, digest.bytes), (lock_path,))
-    for (dataset, version), entry in entries.ledger.items():
-        ledger.record_entry(dataset, version, entry, ledger_path)
+        for name, entry in entries.lock.items():
+            record_entry(name, entry, (lock_path,))
+    for (dataset, version), released in entries.ledger.items():
+        ledger.record_entry(dataset, version, released, ledger_path)
 
 
 def _lock_entries(entry: DatasetReport, definition: Definition) -> dict[str, LockEntry]:
@@ -189,6 +216,8 @@ def _unpinned(entry: DatasetReport, definition: Definition, recorded: Mapping[st
         found = reported[name]
         if name in recorded and recorded[name].sha256 != found.sha256:
             return f"{name} is not the file of the lock file"
+        if file.name in source.moving and (name not in recorded or recorded[name].commit is None):
+            return f"{name} is moving, and the report has no commit of it: fetch it again into an empty cache"
         if not any(map(is_pinned, (file, stored))) and not {name, f"{source.name}/{stored.name}"} & recorded.keys():
             return f"{name} has no known digest: pin sha256 {found.sha256} in the builder if it is the right file"
     return ""

@@ -37,6 +37,7 @@ NOTES = {
     " / test, without the splits that a task does not have. raw: records of the raw files, before any are dropped. -:"
     " unknown without the raw files. here: in the output folder.",
 }
+HAND = {"by hand": "by hand", "made here": "by hand"}  # files that no program downloads
 
 
 @dataclass(frozen=True)
@@ -200,7 +201,10 @@ def _needs(row: Mapping[str, Any], config: str) -> dict[str, Any]:
     """What a set is built from: a dataset has a file of mined negatives for each set, the other files are of all sets."""
     mine, needs = f"mined-{config}", row["needs"]
     keys = [key for key in needs if key == mine or not key.startswith("mined-")]
-    by_access = {access: [key for key in keys if needs[key]["access"] == access] for access in ("by hand", "gated")}
+    by_access = {
+        access: [key for key in keys if HAND.get(needs[key]["access"], needs[key]["access"]) == access]
+        for access in ("by hand", "gated")
+    }
     sizes = [needs[key]["bytes"] for key in keys if key not in by_access["by hand"]]
     return {
         "raw_bytes": sum(size or 0 for size in sizes),
@@ -242,8 +246,8 @@ def training_markdown() -> str:
         keys = catalogue.needed_files(definition, definition.dataset.task.splits, definition.dataset.newest)
         mine = [key for key in keys if not key.startswith("mined-") or key == f"mined-{row.config}"]
         needs = file_needs(definition.source, mine, RawSettings().lock_files)
-        fetched = [need for need in needs.values() if need.access != "by hand"]
-        by_hand = [key.removesuffix(f"-{row.config}") for key, need in needs.items() if need.access == "by hand"]
+        fetched = [need for need in needs.values() if need.access not in HAND]
+        by_hand = [key.removesuffix(f"-{row.config}") for key, need in needs.items() if need.access in HAND]
         known = f"{sum(need.digest for need in fetched)} of {len(fetched)}" if fetched else "none to download"
         ours = [f"`{row.dataset}`, `{row.config}`", definition.license, known, ", ".join(by_hand)]
         lines.append(f"| {' | '.join([row.set, f'{float(row.thousands):g}K', *ours])} |")

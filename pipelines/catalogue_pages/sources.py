@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from builders import catalogue
 from builders.catalogue import Definition, needed_files
-from builders.raw_files import RawFile
+from builders.raw_files import ByHand, RawFile
 from builders.spec import Source
 from pipelines.process.tables import cut_middle, wrap
 from pipelines.process.terminal import format_size
@@ -27,14 +27,14 @@ from pipelines.raw.requests import file_url
 from pipelines.raw.settings import stored_file
 
 MEASURED = Path(__file__).with_name("measured_builds.json")
-Access = Literal["open", "gated", "by hand"]
+Access = Literal["open", "gated", "by hand", "made here"]
 
 
 @dataclass(frozen=True)
 class FileNeed:
     """A raw file, or a whole archive, as it is published.
 
-    name: without the source. bytes: None where neither the source nor the lock file knows it. digest: whether its bytes are
+    name: without the source. bytes: as far as it is known, perhaps in round numbers. digest: whether its bytes are
     verified against a known digest; in an archive without one, each file that is read has its own. url: None for a file fetched
     by hand.
     """
@@ -117,7 +117,7 @@ def total(sources: Iterable[SourceNeed]) -> Total:
         bytes=sum(file.bytes or 0 for file in files),
         unknown=sum(file.bytes is None for file in files),
         gated=sum(file.access == "gated" for file in files),
-        by_hand=sum(file.access == "by hand" for file in files),
+        by_hand=sum(file.access in ("by hand", "made here") for file in files),
         without_digest=sum(not file.digest for file in files),
     )
 
@@ -180,8 +180,11 @@ def _file_need(source: Source, files: Sequence[RawFile], lock_files: Sequence[Pa
     pin = find_pin(source.name, stored, lock_files)
     reason = missing_reason(stored.location)
     access: Access = "open" if reason == "offline" else reason
+    if isinstance(stored.location, ByHand) and stored.location.made_by:
+        access = "made here"
     members_pinned = all(find_pin(source.name, file, lock_files).has_digest for file in files)
-    return FileNeed(stored.name, pin.bytes, access, pin.has_digest or members_pinned, file_url(stored.location))
+    size = stored.about if pin.bytes is None else pin.bytes
+    return FileNeed(stored.name, size, access, pin.has_digest or members_pinned, file_url(stored.location))
 
 
 NUMBER = re.compile(r"\d+")
@@ -205,7 +208,9 @@ python -m pipelines.catalogue_pages.sources > docs/sources.md
   (`HF_TOKEN`, or `hf auth login`). `embedding-datasets doctor` says which of them your token may read.
 - **by hand**: no program may download them. `embedding-datasets show DATASET` and the error of a build say how to get them, and
   where to put them.
-- **size**: as the source or the lock file pins it; otherwise it is unknown until it is downloaded.
+- **made here**: this package makes them, from the benchmarks or with a model: `embedding-datasets fetch NAME... --plan` says how.
+- **size**: as the source or the lock file pins it, else as it is published, perhaps in round numbers; otherwise it is unknown
+  until it is probed or downloaded.
 - **digest**: whether a download is verified against a digest that is known before. A file without one is marked as unverified.
 - **build**: seconds, and the bytes of the members that are read, unpacked, and of releases, where all raw files were here to
   measure it: measured on {machine}. [performance.md](performance.md) has estimates for MIRACL and RiaNews, the two largest.
@@ -293,7 +298,11 @@ def _file_rows(files: Sequence[FileNeed]) -> list[tuple[str, str, str, str]]:
 
 
 def _alike(files: Sequence[FileNeed]) -> dict[str, list[FileNeed]]:
-    """Files by name; where they are many, by a pattern: `docs-*.jsonl.gz`, else `*/train.json`."""
+    """Files by name; where they are many, by a pattern: `docs-*.jsonl.gz`, else `*/train.json`; those made here together."""
+    made = [file for file in files if file.access == "made here"]
+    if made and len(files) > len(made):
+        others = _alike([file for file in files if file.access != "made here"])
+        return others | {", ".join(dict.fromkeys(file.name.partition("/")[0] for file in made)): made}
     if len(files) <= MANY:
         return {file.name: [file] for file in files}
 
@@ -334,7 +343,8 @@ def _measured_where(sources: Sequence[SourceNeed]) -> str:
 
 
 def _sum(total: Total) -> str:
-    return format_size(total.bytes) + (f", and {total.unknown} files of unknown size" if total.unknown else "")
+    size = format_size(total.bytes)
+    return f"at least {size} ({total.unknown} files of unknown size)" if total.unknown else size
 
 
 def _total_text(total: Total) -> str:

@@ -44,6 +44,11 @@ def require_publishable(
         what = "a sample" if manifest.sample else "a part of the dataset"
         todo = "build the complete dataset"
         raise PublishError(f"{name}: {what} is never published", where=str(release_dir), todo=todo)
+    moving = [file.name for file in manifest.raw if file.name in definition.source.moving and not file.verified]
+    if moving and not manifest.sample:
+        todo = "accept the build report, which brings the commit (docs/first-contact.md); then build it again"
+        what = f"{name}: a version that its publisher may change is never published"
+        raise PublishError(what, where=str(release_dir), found=f"no commit of {', '.join(moving)}", todo=todo)
     if (manifest.dataset, manifest.version) != (dataset.name, release_dir.name):
         what = f"{name}: its folder holds another release"
         raise PublishError(what, where=str(release_dir), found=manifest.name)

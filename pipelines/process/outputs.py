@@ -220,6 +220,7 @@ KINDS: Mapping[str, Kind] = {
     "report": Kind(
         "a build report", lambda _: True
     ),  # it is added to: see build_report.records, which refuse other files
+    "probe": Kind("a report of a probe", partial(_is_json, what="probe", keys=("probe", "datasets"))),
     "map": Kind("a map of shared texts", partial(_is_json, what="contamination-map", keys=("datasets", "shared"))),
     "index": Kind("an index", partial(_is_parquet, what="contamination-index", columns=())),
     "matches": Kind("a table of matches", partial(_is_parquet, what="matches", columns=MATCH_COLUMNS)),

@@ -28,11 +28,12 @@ TIMESTAMP_RESOLUTION = 2_000_000_000
 
 @dataclass(frozen=True)
 class Digest:
-    """The sha256 and the size of a file, and its git blob id where a pin needs it."""
+    """The sha256 and the size of a file, its git blob id where a pin needs it, and the commit that the Hub sent it from."""
 
     sha256: str
     bytes: int
     git_blob: str | None = None
+    commit: str | None = None
 
     def __str__(self) -> str:
         """The digests, as error messages show them."""

@@ -1,14 +1,8 @@
-"""A file over the network: hashed as it arrives, resumed after a broken connection, kept only if it matches its pin.
-
-<target>.part         the bytes received so far
-<target>.part.json    the URL they came from, and the version and size of the file on the server
-"""
+"""A file over the network: hashed as it arrives, resumed after a broken connection, kept only if it matches its pin."""
 
 from __future__ import annotations
 
-import json
 import logging
-import os
 import re
 import shutil
 import socket
@@ -16,155 +10,24 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-import msgspec
-
 from builders.errors import MissingReason, SourceError
-from cards.manifest import INVALID_JSON
-from pipelines.process.files import write_atomically
+from builders.raw_files import COMMIT
 from pipelines.process.safe_text import MAX_QUOTED, mask_tokens
 from pipelines.process.terminal import format_size, progress_bar
-from pipelines.raw.digests import CHUNK, Digest, Hasher, disk_errors
+from pipelines.raw.digests import CHUNK, Digest, disk_errors
+from pipelines.raw.partial_files import FileVersion, PartialFile
 from pipelines.raw.pins import HEAD, Pin, placeholder_error, read_head, require_content, wrong_file_error
 from pipelines.raw.requests import describe_end, describe_wait, https_check, seconds_before_retry, user_agent
 
 if TYPE_CHECKING:
     import httpx
     from tqdm import tqdm
-
-
-@dataclass(frozen=True)
-class FileVersion:
-    """What identifies one version of a file on its server: its strong ETag, its Last-Modified date; None where not sent."""
-
-    etag: str | None = None
-    modified: str | None = None
-
-    @property
-    def validator(self) -> str | None:
-        """The value for an If-Range header: the ETag, or else the date."""
-        return self.etag or self.modified
-
-    def contradicts(self, other: FileVersion) -> bool:
-        """Whether the two are certainly different versions: a value that both have differs."""
-        pairs = ((self.etag, other.etag), (self.modified, other.modified))
-        return any(mine and theirs and mine != theirs for mine, theirs in pairs)
-
-
-@dataclass(frozen=True)
-class _Note:
-    """The content of `<target>.part.json`."""
-
-    url: str
-    etag: str | None = None
-    modified: str | None = None
-    total: int | None = None
-
-
-class PartialFile:
-    """The bytes received so far: how many, their digests, and the version and size of the file they belong to.
-
-    total: the size of the whole file in bytes, as the response that began it said; None where that is not known.
-    resumed: whether the bytes come from more than one response, so that a wrong digest may be due to mixed versions.
-    """
-
-    def __init__(self, target: Path, url: str, pin: Pin) -> None:
-        """Continue with what an earlier command left beside `target`, if anything."""
-        self.path = target.with_name(target.name + ".part")
-        self.pin = pin
-        self.size = self.path.stat().st_size if self.path.exists() else 0
-        self.resumed = False
-        self._url = url
-        self._note_path = target.with_name(target.name + ".part.json")
-        self._hasher: Hasher | None = None
-        self.version, self.total = self._read_note()
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether it has as many bytes as the pinned file."""
-        return 0 < self.size == self.pin.bytes
-
-    @property
-    def is_too_long(self) -> bool:
-        """Whether it has more bytes than the pinned file."""
-        return self.pin.bytes is not None and self.size > self.pin.bytes
-
-    def discard(self) -> None:
-        """Delete everything received so far."""
-        self.path.unlink(missing_ok=True)
-        self._note_path.unlink(missing_ok=True)
-        self.size, self.version, self.total, self._hasher, self.resumed = 0, FileVersion(), None, None, False
-
-    def discard_if_unusable(self) -> None:
-        """Delete bytes that a resumed download could not use: too many, or neither a digest nor a version to match."""
-        if self.is_too_long or not (self.pin.has_digest or self.version.validator):
-            self.discard()
-
-    def start(self, version: FileVersion, total: int | None) -> None:
-        """Create an empty file, and note which version the server sends. total: its size in bytes, if known."""
-        self.version, self.total = version, total
-        self.path.touch()
-        note = asdict(_Note(self._url, version.etag, version.modified, total))
-        write_atomically(self._note_path, json.dumps({key: value for key, value in note.items() if value is not None}))
-        self._hasher = Hasher(total if self.pin.git_blob else None)
-
-    def resume(self, total: int | None) -> None:
-        """Get ready for the rest of the file: bytes from an earlier command are hashed first."""
-        self.resumed = True
-        if self._hasher is None or self._hasher.size != self.size:
-            self._hasher = self._hash_content(total)
-
-    @contextmanager
-    def appending(self) -> Iterator[Callable[[bytes], None]]:
-        """A function that writes and hashes the next bytes, after `start` or `resume`; at the end all are in the file."""
-        hasher = self._hasher
-        assert hasher is not None, "appending() is called after start() or resume()"
-
-        def append(chunk: bytes) -> None:
-            stream.write(chunk)
-            hasher.update(chunk)
-            self.size += len(chunk)
-
-        with self.path.open("ab") as stream:
-            yield append
-
-    def digest(self) -> Digest:
-        """The digests of the bytes received so far."""
-        digest = self._hasher.digest() if self._hasher is not None and self._hasher.size == self.size else None
-        if digest is None:
-            self.resumed = True
-        if digest is None or (self.pin.git_blob and digest.git_blob is None):
-            digest = self._hash_content(self.size).digest()
-        return digest
-
-    def move_to(self, target: Path) -> None:
-        """Force the bytes to the disk and replace `target`."""
-        with self.path.open("ab") as stream:
-            os.fsync(stream.fileno())
-        self.path.replace(target)
-        self._note_path.unlink(missing_ok=True)
-
-    def _read_note(self) -> tuple[FileVersion, int | None]:
-        """Version and size of the file, as an earlier command noted; empty where the note is damaged or of another URL."""
-        try:
-            note = msgspec.json.decode(self._note_path.read_bytes(), type=_Note)
-        except (OSError, *INVALID_JSON):
-            return FileVersion(), None
-        if note.url != self._url:
-            return FileVersion(), None
-        return FileVersion(note.etag, note.modified), note.total
-
-    def _hash_content(self, total: int | None) -> Hasher:
-        hasher = Hasher(total if self.pin.git_blob else None)
-        with self.path.open("rb") as stream:
-            while chunk := stream.read(CHUNK):
-                hasher.update(chunk)
-        return hasher
 
 
 BUSY = frozenset({408, 425, 429})
@@ -180,7 +43,12 @@ def is_passing(status: int) -> bool:
 def file_version(response: httpx.Response) -> FileVersion:
     """The version of the file; a weak ETag is ignored, as files with equal ones may differ in their bytes."""
     etag = response.headers.get("ETag", "")
-    return FileVersion(etag if etag.startswith('"') else None, response.headers.get("Last-Modified") or None)
+    commit = (*response.history, response)[0].headers.get("X-Repo-Commit", "")
+    return FileVersion(
+        etag if etag.startswith('"') else None,
+        response.headers.get("Last-Modified") or None,
+        commit if COMMIT.fullmatch(commit) else None,
+    )
 
 
 def stated_size(response: httpx.Response) -> int | None:
@@ -321,7 +189,42 @@ def download_file(request: DownloadRequest, target: Path, patience: Patience) ->
             part.discard()
             digest = _receive_all(request, part, patience)
         _keep(request, part, digest, target)
-    return digest
+    return replace(digest, commit=part.version.commit)
+
+
+def read_range(
+    client: httpx.Client, request: DownloadRequest, start: int, stop: int, patience: Patience
+) -> tuple[bytes, int | None]:
+    """The bytes of a file from `start` to before `stop`, fewer from a slow server, and its size as the answer says it.
+
+    Raises SourceError where the server denies or lacks the file, keeps failing, or begins elsewhere.
+    """
+    import httpx
+
+    data, began, failure = bytearray(), time.monotonic(), ""
+    for attempt in range(patience.retries + 1):
+        wait = None
+        try:
+            with client.stream("GET", request.url, headers={"Range": f"bytes={start}-{stop - 1}"}) as response:
+                if not is_passing(response.status_code):
+                    first = CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", ""))
+                    if response.status_code not in {200, 206}:
+                        raise _refused(request, response.status_code)
+                    if start != (int(first[1] or 0) if first else 0):
+                        raise _failed(request, "the server cannot send a part of the file", request.alternative)
+                    for chunk in response.iter_raw():
+                        data += chunk
+                        if len(data) >= stop - start or time.monotonic() - began > patience.window:
+                            break
+                    return bytes(data[: stop - start]), stated_size(response)
+                failure, wait = f"status {response.status_code}", retry_after(response.headers)
+        except httpx.HTTPError as error:
+            failure = _describe(error)
+        seconds = seconds_before_retry(attempt + 1, patience.first_wait, patience.longest_wait, wait)
+        if seconds > patience.longest_wait:
+            break
+        patience.sleep(seconds)
+    raise _failed(request, failure, request.alternative)
 
 
 def copy_file(request: DownloadRequest, source: Path, size: int, target: Path) -> Digest:
@@ -373,7 +276,7 @@ def _receive_all(request: DownloadRequest, part: PartialFile, patience: Patience
     if part.size and not part.is_complete:
         logger.info("%s: resuming the download at %s", request.name, format_size(part.size))
     logger.debug("%s: downloading %s", request.name, request.url)
-    with _client(request, patience) as client, progress_bar(request.name, request.pin.bytes, done=part.size) as bar:
+    with open_client(request, patience) as client, progress_bar(request.name, request.pin.bytes, done=part.size) as bar:
         while not part.is_complete:
             try:
                 failure = _attempt(client, request, part, patience, bar)
@@ -383,6 +286,8 @@ def _receive_all(request: DownloadRequest, part: PartialFile, patience: Patience
             ) as error:  # fmt: skip
                 raise _failed(request, _describe(error), request.alternative) from error
             except httpx.TransportError as error:
+                if not part.size and _is_unresolved(error):
+                    raise _unresolved(request, error) from error
                 failure = _TemporaryFailure(_describe(error))
             if failure is None:
                 break
@@ -400,7 +305,8 @@ def _receive_all(request: DownloadRequest, part: PartialFile, patience: Patience
     return part.digest()
 
 
-def _client(request: DownloadRequest, patience: Patience) -> httpx.Client:
+def open_client(request: DownloadRequest, patience: Patience) -> httpx.Client:
+    """A client for a file: with the user's token, sent to the host of its URL alone, and refusing redirects to other schemes."""
     import httpx
 
     headers = {"Accept-Encoding": "identity", "User-Agent": user_agent()}
@@ -585,3 +491,15 @@ def _describe(error: Exception) -> str:
     timeouts = {"ReadTimeout": "the server stopped sending data", "ConnectTimeout": "the server does not respond"}
     name = type(error).__name__
     return timeouts.get(name) or f"{name}: {error}".removesuffix(": ")
+
+
+def _is_unresolved(error: BaseException | None) -> bool:
+    """Whether a name of a host was not found, which another attempt would not change."""
+    return error is not None and (isinstance(error, socket.gaierror) or _is_unresolved(error.__context__))
+
+
+def _unresolved(request: DownloadRequest, error: httpx.TransportError) -> SourceError:
+    todo = f"check the network, then run the same command again; or {request.alternative}"
+    failed = _failed(request, _describe(error), todo)
+    failed.unresolved = error.request.url.host
+    return failed

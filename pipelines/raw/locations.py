@@ -2,9 +2,12 @@
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import Literal
+from urllib.parse import urlsplit
 
 from huggingface_hub import constants
 
@@ -18,10 +21,12 @@ from pipelines.process import installation
 from pipelines.process.files import file_sha256
 from pipelines.process.terminal import format_size
 from pipelines.raw.digests import Digest, cache_digest, hash_file, lock_cached_file
-from pipelines.raw.download import DownloadRequest, download_file
+from pipelines.raw.download import DownloadRequest, copy_file, download_file
+from pipelines.raw.heads import MEGABYTE, write_heads
+from pipelines.raw.listings import compare_listing, list_repository
 from pipelines.raw.mirror_downloads import explain_failure, fetch_from_mirrors, may_ask_mirrors, patience_before_mirrors
 from pipelines.raw.mirrors import find_in_folders
-from pipelines.raw.pins import HEAD, record_digest, require_content
+from pipelines.raw.pins import HEAD, LockEntry, record_entry, require_content
 from pipelines.raw.requests import HUB, file_url, hub_token
 from pipelines.raw.settings import FileRequest, RawSettings, make_request
 
@@ -77,7 +82,7 @@ def publisher_request(request: FileRequest) -> DownloadRequest:
     settings = request.settings
     alternative = f"fetch it by hand and {placement(request)}"
     hub, token, version, access_hint = "", None, "the file at its URL", alternative
-    match request.file.location:
+    match request.location:
         case Hub(repo, revision):
             hub, token, version = settings.hub or constants.ENDPOINT, hub_token(), f"revision {revision} of {repo}"
             reason = "the token has no access" if token else "no token was found"
@@ -87,13 +92,15 @@ def publisher_request(request: FileRequest) -> DownloadRequest:
             )
         case GitHub(repo, commit):
             version = f"commit {commit} of {repo}"
-    url = file_url(request.file.location, github_raw=settings.github_raw, github_media=settings.github_media, hub=hub)
+    url = file_url(request.location, github_raw=settings.github_raw, github_media=settings.github_media, hub=hub)
     assert url is not None, "files that are fetched by hand are never downloaded"
     denied: MissingReason = "gated" if isinstance(request.file.location, Hub) else "unavailable"
     return DownloadRequest(request.name, url, request.pin, version, access_hint, alternative, token, denied)
 
 
 Origin = Literal["raw-dir", "cache", "download", "mirror", "golden"]
+
+LARGE = 100_000_000  # bytes of an archive
 
 logger = logging.getLogger(__name__)
 
@@ -126,7 +133,7 @@ class PlannedFile:
     """Where a raw file would come from; with `by-hand` and `missing`, locate() would fail.
 
     name: as in its source. file: what is read or downloaded: the raw file, or the archive that contains it. where: the path to
-    read, the URL to download, or what to do. bytes: the size of `file`, if the source or a lock file gives it.
+    read, the URL to download, or what to do. bytes: the size of `file`, as far as it is known.
     """
 
     name: str
@@ -138,12 +145,13 @@ class PlannedFile:
 
 @dataclass(frozen=True)
 class StoredFile:
-    """A whole file on disk: a raw file, or the archive that contains it."""
+    """A whole file on disk: a raw file, or the archive that contains it. copy: the request for a copy in another format."""
 
     path: Path
     origin: Origin
     digest: Digest
     verified: bool
+    copy: FileRequest | None = None
 
 
 def locate(source: Source, key: str, settings: RawSettings, *, limit: int | None = None) -> LocatedFile:
@@ -159,6 +167,9 @@ def locate(source: Source, key: str, settings: RawSettings, *, limit: int | None
     _check_raw_dir(settings)
     file = source.files[key]
     request = make_request(source, file, settings)
+    if request.name in settings.unpinned and _find_in_raw_dir(request) is None:
+        what, where = f"{request.name}: --unpinned takes a file below --raw-dir", map(str, request.local_paths)
+        raise SourceError(what, where=", ".join(where) or None, todo="put it there, or leave the option out")
     if isinstance(file.location, Member) and _find_in_raw_dir(request) is None:
         stored_request = make_request(source, file.location.archive, settings, member=file)
         stored, member, digest = _find_member(request, stored_request, file.location.path)
@@ -166,13 +177,16 @@ def locate(source: Source, key: str, settings: RawSettings, *, limit: int | None
     else:
         stored_request, stored, member = request, find_stored(request), None
         digest, verified = stored.digest, stored.verified
-    raw = Raw(request.name, stored.path, member, limit)
+    stored_request = stored.copy or stored_request
+    verified = verified and stored.copy is None and not stored_request.awaits_commit
+    raw = Raw(request.name if stored.copy is None else stored.copy.name, stored.path, member, limit)
     # Also for a file of the cache: the command that downloaded it may have been killed before it recorded the digest.
     if stored.origin != "raw-dir" and not stored.verified and not isinstance(stored_request.file.location, ByHand):
         _record(stored_request, stored.digest)
     known = "verified" if verified else "unverified"
     logger.debug("%s: %s from %s, %s: %s", request.name, known, stored.origin, format_size(digest.bytes), stored.path)
-    return LocatedFile(raw, file.name, file_url(file.location), digest.sha256, digest.bytes, verified, stored.origin)
+    url = file_url(file.location if member else stored_request.location)
+    return LocatedFile(raw, file.name, url, digest.sha256, digest.bytes, verified, stored.origin)
 
 
 def plan_file(source: Source, key: str, settings: RawSettings) -> PlannedFile:
@@ -189,8 +203,8 @@ def plan_file(source: Source, key: str, settings: RawSettings) -> PlannedFile:
         requests.append(request)
     for origin, present, path in _local_paths(requests):
         if path is not None:
-            return PlannedFile(file.name, present.file, origin, str(path), present.pin.bytes)
-    location, size = request.file.location, request.pin.bytes
+            return PlannedFile(file.name, present.file, origin, str(path), present.size)
+    location, size = request.file.location, request.size
     if isinstance(location, ByHand):
         return PlannedFile(file.name, request.file, "by-hand", by_hand_instructions(location, request), size)
     if settings.offline:
@@ -249,10 +263,52 @@ def _existing_file(path: Path) -> Path | None:
 
 
 def find_stored(request: FileRequest) -> StoredFile:
-    """Find a whole file below --raw-dir or in the cache, or download it, and verify it.
+    """Find a whole file below --raw-dir or in the cache, or download it, or a copy of it, and verify it.
+
+    An archive, and a source that is incomplete, is asked for once a command.
 
     Raises SourceError for a file that is missing, cannot be downloaded or is not the pinned one.
     """
+    failed = request.settings.failed
+    if request.member is not None and (before := failed.get(request.name)) is not None:
+        before.repeated = True
+        raise before
+    try:
+        return _find_published(request)
+    except SourceError as error:
+        in_raw_dir = _find_in_raw_dir(request) is not None
+        if not error.local and not in_raw_dir and (copy := _find_copy(request, error)) is not None:
+            return copy
+        if request.member is not None and error.missing is not None:
+            failed[request.name] = error
+        raise
+
+
+def _find_copy(request: FileRequest, failure: SourceError) -> StoredFile | None:
+    """The first copy of a file that is to be had: one of the same bytes needs a known digest.
+
+    failure: why the file cannot be obtained otherwise.
+    """
+    level = logging.DEBUG if request.settings.offline else logging.INFO
+    for location in request.file.copies:
+        same = PurePosixPath(location.path).suffix == PurePosixPath(request.file.name).suffix
+        name = request.file.name if same else PurePosixPath(location.path).name
+        file = replace(request.file, location=location, copies=()) if same else RawFile(name, location)
+        wanted = make_request(request.source, file, request.settings)
+        if same and not wanted.pin.has_digest:
+            continue
+        logger.log(level, "%s: %s; trying %s", request.name, failure.found or failure.what, file_url(location))
+        try:
+            return replace(_find_published(wanted), copy=None if same else wanted)
+        except SourceError as error:
+            if error.local:
+                raise
+            logger.log(level, "%s: %s", wanted.name, error.found or error.what)
+    return None
+
+
+def _find_published(request: FileRequest) -> StoredFile:
+    """Find a file below --raw-dir, in the cache, where it is published, or on a mirror; see find_stored."""
     local = _find_in_raw_dir(request)
     if local is not None:
         digest = _verify(Raw(request.name, local), request, todo="remove or replace it, or pass another --raw-dir")
@@ -276,13 +332,55 @@ def find_stored(request: FileRequest) -> StoredFile:
             logger.info("%s: the cached copy is not the pinned file; downloading it again", request.name)
         origin: Origin = "download"
         try:
-            digest = download_file(publisher_request(request), path, patience_before_mirrors(request))
+            digest = _download(request, path)
         except SourceError as error:
             if error.local:
                 raise
             digest, origin = fetch_from_mirrors(request, path, error), "mirror"
         cache_digest(Raw(request.name, path), request.settings.digest_cache, digest)
     return StoredFile(path, origin, digest, request.pin.has_digest)
+
+
+def _download(request: FileRequest, path: Path) -> Digest:
+    """Download a file from its publisher, unless its host was not found before or its source is incomplete."""
+    download, failed = publisher_request(request), request.settings.failed
+    host = urlsplit(download.url).hostname or ""
+    _require_published_bytes(request)
+    if host in failed:
+        error = SourceError(
+            f"{request.name} could not be downloaded", where=download.url, found=f"{host} was not found"
+        )
+        error.repeated = True
+        raise error.lacking(request.name, "unavailable")
+    try:
+        return download_file(download, path, patience_before_mirrors(request))
+    except SourceError as error:
+        if error.unresolved:
+            failed[error.unresolved] = error
+        raise
+
+
+def _require_published_bytes(request: FileRequest) -> None:
+    """Compare the size of all files of a source on the Hub with what its publisher states, once a command, if they are listed.
+
+    Raises SourceError where they differ: the source has other files than this builder knows, which a download would not tell.
+    """
+    source, settings = request.source, request.settings
+    if source.published_bytes is not None and source.name not in settings.failed:
+        locations = [file.location for file in source.files.values() if isinstance(file.location, Hub)]
+        listing = list_repository(locations[0], settings)
+        total = sum(listing.files.get(each.path, (0, None, None))[0] or 0 for each in locations)
+        settings.failed[source.name] = None
+        if listing.files and total != source.published_bytes:
+            settings.failed[source.name] = SourceError(
+                f"{source.name}: its files are not all that is published",
+                where=source.homepage,
+                found="; ".join([f"{total:,} bytes", *compare_listing(source, locations[0], listing)]),
+                expected=f"{source.published_bytes:,} bytes",
+                todo="list the files of the repository: embedding-datasets fetch --probe --records 100 " + source.name,
+            )
+    if (failure := settings.failed.get(source.name)) is not None:
+        raise failure
 
 
 def _find_member(
@@ -294,9 +392,9 @@ def _find_member(
     """
     in_raw_dir = _find_in_raw_dir(archive_request) is not None
     if not in_raw_dir and request.pin.has_digest and _existing_file(archive_request.cached_path) is None:
-        cached = _find_cached(request)
-        if cached is not None:
-            return cached, None, cached.digest
+        found = _find_cached(request) or _take_out(request, archive_request)
+        if found is not None:
+            return found, None, found.digest
     try:
         stored = find_stored(archive_request)
         try:
@@ -308,11 +406,27 @@ def _find_member(
     except SourceError as error:
         if in_raw_dir or error.local:
             raise
+        if (copy := _find_copy(request, error)) is not None:
+            return copy, None, copy.digest
         if archive_request.pin.has_digest and not may_ask_mirrors(request):
             raise
         member = _find_mirrored(request, error)
         return member, None, member.digest
     return stored, path, digest
+
+
+def _take_out(request: FileRequest, archive_request: FileRequest) -> StoredFile | None:
+    """A small pinned member of a large zip archive, by range requests: half a megabyte of ARC, not 681; None where that fails."""
+    size, path = archive_request.size or 0, request.cached_path
+    if size < LARGE or (request.pin.bytes or size) > MEGABYTE or request.settings.offline:
+        return None
+    with TemporaryDirectory() as scratch, suppress(SourceError), lock_cached_file(path, request.name):
+        download = publisher_request(archive_request)
+        write_heads(download, [request.file], Path(scratch), 1, request.settings.patience)
+        member, taken = Path(scratch, request.file.name), replace(download, name=request.name, pin=request.pin)
+        digest = copy_file(taken, member, member.stat().st_size if member.is_file() else 0, path)
+        return StoredFile(path, "download", digest, verified=True)
+    return None
 
 
 def _find_mirrored(request: FileRequest, failure: SourceError) -> StoredFile:
@@ -350,7 +464,10 @@ def _verify(raw: Raw, request: FileRequest, *, todo: str) -> Digest:
 
 def _record(request: FileRequest, digest: Digest) -> None:
     with lock_cached_file(request.settings.cache / "raw.lock.json", "raw.lock.json", activity="writing"):
-        record_digest(request.name, digest, request.settings.lock_files)
+        lock_files = request.settings.lock_files[
+            request.awaits_commit :
+        ]  # only `accept` brings the commit of a moving file
+        record_entry(request.name, LockEntry(digest.sha256, digest.bytes, digest.commit), lock_files)
 
 
 GOLDEN = installation.golden_samples()

@@ -16,10 +16,9 @@ from builders.spec import Source
 from pipelines.process.tables import WIDTH, fold, wrap
 from pipelines.process.terminal import format_size, summary_level
 from pipelines.raw.digests import default_cache
-from pipelines.raw.locations import Origin, missing_reason, plan_file
-from pipelines.raw.pins import find_pin
+from pipelines.raw.locations import Origin, locate, missing_reason, plan_file
 from pipelines.raw.requests import HUB, file_url
-from pipelines.raw.settings import RawSettings, stored_file
+from pipelines.raw.settings import RawSettings, make_request, stored_file
 
 
 @dataclass(frozen=True)
@@ -50,6 +49,7 @@ class PlannedDownload:
 
     name: `<source>/<name>`. origin: where it would come from; `missing` where --offline is set. where: its path, its URL, or what
     to do. bytes: its size, if the source or the lock file gives it. gated: whether its terms must be accepted first.
+    made_by: the command of this package that makes it, where it is not here.
     """
 
     source: str
@@ -58,6 +58,7 @@ class PlannedDownload:
     where: str
     bytes: int | None
     gated: bool
+    made_by: str = ""
 
 
 def plan_downloads(needs: Iterable[NeededFiles], raw: RawSettings) -> list[PlannedDownload]:
@@ -74,7 +75,12 @@ def plan_downloads(needs: Iterable[NeededFiles], raw: RawSettings) -> list[Plann
             plan = plan_file(source, key, raw)
             name = f"{source.name}/{plan.file.name}"
             gated = missing_reason(stored_file(plan.file).location) == "gated"
-            planned[name] = PlannedDownload(source.name, name, plan.origin, plan.where, plan.bytes, gated)
+            made = (
+                plan.file.location.made_by
+                if isinstance(plan.file.location, ByHand) and plan.origin == "by-hand"
+                else ""
+            )
+            planned[name] = PlannedDownload(source.name, name, plan.origin, plan.where, plan.bytes, gated, made)
     return list(planned.values())
 
 
@@ -107,6 +113,11 @@ class MissingRawFile:
         return file_url(location)
 
     @property
+    def made_by(self) -> str:
+        """The command of this package that makes it; empty where a person gets it."""
+        return self.file.location.made_by if isinstance(self.file.location, ByHand) else ""
+
+    @property
     def instructions(self) -> str | None:
         """How a person fetches it; None where a program may."""
         return self.file.location.instructions if isinstance(self.file.location, ByHand) else None
@@ -115,6 +126,14 @@ class MissingRawFile:
 def missing_file_of(error: DatasetError) -> MissingFile | None:
     """The raw file that an error says is missing."""
     return error.missing if isinstance(error, SourceError) else None
+
+
+def is_said(error: DatasetError, before: Collection[str]) -> bool:
+    """Whether the summary of missing files says all of an error, or an earlier error did. before: files that failed already."""
+    missing = missing_file_of(error)
+    if missing is None or not isinstance(error, SourceError):
+        return False
+    return missing.reason != "unavailable" or missing.name in before or error.repeated
 
 
 def find_missing_files(
@@ -134,7 +153,7 @@ def find_missing_files(
             reason = _missing_reason(source, key, raw, reasons.get(name))
             if reason is None:
                 continue
-            size = find_pin(source.name, stored, raw.lock_files).bytes
+            size = make_request(source, stored, raw).size
             before = missing.get(name) or MissingRawFile(source, stored, reason, size, (), ())
             members = (*before.members, *(() if file is stored else (file.name,)))
             missing[name] = replace(
@@ -160,7 +179,7 @@ def _missing_reason(source: Source, key: str, raw: RawSettings, download: Missin
 
 
 def find_buildable(split: str, needs: Iterable[NeededFiles], raw: RawSettings) -> list[str]:
-    """The datasets that have all raw files for one split here; none of those that were asked for that split alone."""
+    """The datasets that have all raw files for one split here, verified; none of those that were asked for that split alone."""
     return [
         need.definition.dataset.name
         for need in needs
@@ -169,15 +188,23 @@ def find_buildable(split: str, needs: Iterable[NeededFiles], raw: RawSettings) -
 
 
 def _has_all(need: NeededFiles, split: str, raw: RawSettings) -> bool:
+    source, local = need.definition.source, replace(raw, offline=True, mirrors=())
     try:
-        plans = [plan_file(need.definition.source, key, raw) for key in replace(need, splits=(split,)).keys]
+        for key in replace(need, splits=(split,)).keys:
+            if plan_file(source, key, raw).origin != "mirror":
+                locate(source, key, local)
     except DatasetError:
         return False
-    return all(plan.origin in ("raw-dir", "cache", "mirror") for plan in plans)
+    return True
 
 
 NUMBER = re.compile(r"\d+")
 MANY = 6  # files of one source that are listed a line each
+MAKERS = {
+    "contamination index": "an index of benchmarks",
+    "decide": "by decide SOURCE",
+    "mine": "by decide DATASET --model MODEL",
+}
 TITLES: dict[MissingReason, str] = {
     "offline": "to download",
     "gated": "to download once the terms on each page are accepted",
@@ -200,7 +227,7 @@ ORIGINS = {
 
 
 def download_page(plans: Sequence[PlannedDownload], *, width: int | None = None) -> list[str]:
-    """The plan as lines: the files by source, each with its size and its address or path, then the totals.
+    """The plan as lines: the files by source, of a few sources each with its size and its address or path, then the totals.
 
     width: of the terminal, for which names, addresses and paths are folded as in a table; None where no terminal shows them.
     """
@@ -208,7 +235,7 @@ def download_page(plans: Sequence[PlannedDownload], *, width: int | None = None)
     for source, group in groupby(plans, key=lambda plan: plan.source):
         files = list(group)
         lines += wrap(f"{source}: {_counts(files)}")
-        for file in files:
+        for file in files if len({plan.source for plan in plans}) <= MANY else []:
             size = format_size(file.bytes) if file.bytes is not None else "size unknown"
             terms = ", accept its terms first" if file.gated and file.origin == "download" else ""
             line = f"{file.name.removeprefix(f'{source}/')}  {size}  {file.origin}{terms}"
@@ -228,10 +255,10 @@ def _folded(text: str, indents: tuple[str, str], width: int | None) -> list[str]
 def _counts(plans: Sequence[PlannedDownload]) -> str:
     """ "to download 2 files, 3 MB; here 1 file, size unknown"."""
     sizes: dict[str, list[int | None]] = {
-        word: [] for word in ("to download", "here", "on a mirror", "missing", "by hand")
+        word: [] for word in ("to download", "here", "on a mirror", "missing", "by hand", "made here")
     }
     for plan in plans:
-        sizes[ORIGINS[plan.origin]].append(plan.bytes)
+        sizes["made here" if plan.made_by else ORIGINS[plan.origin]].append(plan.bytes)
     return "; ".join(f"{word} {total_size(known)}" for word, known in sizes.items() if known)
 
 
@@ -244,7 +271,10 @@ def missing_files_page(
         files = [file for file in missing if file.reason == reason]
         if not files:
             continue
-        lines += ["", f"{title}: {total_size([file.bytes for file in files])}" if reason != "by hand" else title]
+        lines += _made_lines([file for file in files if file.made_by])
+        files = [file for file in files if not file.made_by]
+        if files:
+            lines += ["", f"{title}: {total_size([file.bytes for file in files])}" if reason != "by hand" else title]
         for _, together in groupby(files, key=lambda file: (file.source.name, file.datasets)):
             lines += _group_lines(list(together))
         if reason == "gated":
@@ -256,6 +286,17 @@ def missing_files_page(
     folder = raw.raw_dir or "DIR"
     place = f"files that you have: put them below {folder}, under these names"
     return [*lines, "", *wrap(place if raw.raw_dir else f"{place}, and pass --raw-dir DIR", break_words=False)]
+
+
+def _made_lines(files: Sequence[MissingRawFile]) -> list[str]:
+    """The files that this package makes, by the command that makes them, and how to get them all in order."""
+    lines = ["", *wrap("made here, in this order: embedding-datasets fetch NAME... --plan > plan.sh")] if files else []
+    for made_by, command in MAKERS.items():
+        if names := dict.fromkeys(file.source.name for file in files if file.made_by == made_by):
+            lines += wrap(
+                f"{len([file for file in files if file.made_by == made_by])} for {', '.join(names)}", f"  {command}: "
+            )
+    return lines
 
 
 def missing_files_summary(
@@ -301,13 +342,14 @@ def buildable_lines(split: str, names: Sequence[str], raw: RawSettings) -> list[
 
 
 def total_size(sizes: Sequence[int | None]) -> str:
-    """A sum of sizes, as far as they are known: "7 files, 1.4 GB and 3 of unknown size"."""
+    """A sum of sizes, as far as they are known: "7 files, at least 1.4 GB (3 of unknown size)"."""
     known = [size for size in sizes if size is not None]
     unknown = len(sizes) - len(known)
     files = f"{len(sizes)} file{'' if len(sizes) == 1 else 's'}"
     if not known:
         return f"{files}, size unknown"
-    return f"{files}, {format_size(sum(known))}" + (f" and {unknown} of unknown size" if unknown else "")
+    total = format_size(sum(known))
+    return f"{files}, at least {total} ({unknown} of unknown size)" if unknown else f"{files}, {total}"
 
 
 def _group_lines(files: Sequence[MissingRawFile]) -> list[str]:

@@ -1,6 +1,6 @@
 """Pins: what the bytes of a raw file must be, by its source or by the lock file; errors for files that do not match.
 
-    {"<source>/<name>": {"bytes": 1234, "sha256": "64 hex digits"}, ...}
+    {"<source>/<name>": {"bytes": 1234, "sha256": "64 hex digits"}, ...}    and "commit": "40 hex digits" of a moving file
 
 Committed, it makes every later download of such a file verifiable.
 """
@@ -8,8 +8,9 @@ Committed, it makes every later download of such a file verifiable.
 import json
 import logging
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
@@ -22,16 +23,18 @@ from pipelines.process.terminal import format_size
 from pipelines.raw.digests import Digest
 
 LOCK_FILE = Path(__file__).parents[1] / "raw.lock.json"
+Commit = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{40}$(?!\n)")]
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class LockEntry:
-    """The recorded digest and size of one raw file."""
+    """The recorded digest and size of one raw file, and the commit that the Hub sent it from, where it said one."""
 
     sha256: Sha256
     bytes: Count
+    commit: Commit | None = None
 
 
 def read_lock_file(path: Path) -> dict[str, LockEntry]:
@@ -52,8 +55,8 @@ def read_lock_file(path: Path) -> dict[str, LockEntry]:
     return {key: _read_entry(path, key, entry) for key, entry in entries.items()}
 
 
-def record_digest(name: str, digest: Digest, paths: Sequence[Path]) -> None:
-    """Add the digest of a file to the first of the lock files that can be written, and log it.
+def record_entry(name: str, entry: LockEntry, paths: Sequence[Path]) -> None:
+    """Add what is known of a file to the first of the lock files that can be written, and log it.
 
     The lock file of an installed package is never written. An existing entry stays as it is. The caller holds a lock that keeps
     other writers out.
@@ -64,16 +67,16 @@ def record_digest(name: str, digest: Digest, paths: Sequence[Path]) -> None:
     for path in paths:
         if path == LOCK_FILE and not is_checkout():
             continue
-        entries = {name: LockEntry(digest.sha256, digest.bytes)} | read_lock_file(path)
-        content = {key: asdict(entry) for key, entry in entries.items()}
+        entries = {name: entry} | read_lock_file(path)
+        content = {key: {k: v for k, v in asdict(known).items() if v is not None} for key, known in entries.items()}
         try:
             write_atomically(path, json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
         except OSError as error:
             failure = error.strerror or str(error)
         else:
-            logger.info("%s: no known digest; recorded sha256 %s in %s", name, digest.sha256, path)
+            logger.info("%s: no known digest; recorded sha256 %s in %s", name, entry.sha256, path)
             return
-    logger.info("%s: no known digest; sha256 %s could not be recorded: %s", name, digest.sha256, failure)
+    logger.info("%s: no known digest; sha256 %s could not be recorded: %s", name, entry.sha256, failure)
 
 
 def _read_entry(path: Path, key: str, entry: msgspec.Raw) -> LockEntry:
@@ -154,12 +157,16 @@ def _text_start(head: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class Pin:
-    """Everything known in advance about the bytes of a raw file. provenance: who says so, for error messages."""
+    """Everything known in advance about the bytes of a raw file, and the commit of a moving one.
+
+    provenance: who says so, for error messages.
+    """
 
     sha256: str | None = None
     git_blob: str | None = None
     bytes: int | None = None
     provenance: str = "pinned by the source"
+    commit: str | None = None
 
     @property
     def has_digest(self) -> bool:
@@ -192,16 +199,18 @@ def is_pinned(file: RawFile) -> bool:
 
 
 def find_pin(source: str, file: RawFile, lock_files: Sequence[Path]) -> Pin:
-    """The digests declared by the source, or else the entry of the first lock file that has one.
+    """The digests declared by the source, or else those of the first lock file that has one; a size likewise.
 
     Raises SourceError for an invalid lock file.
     """
-    if not is_pinned(file):
-        for path in lock_files:
-            entry = read_lock_file(path).get(f"{source}/{file.name}")
-            if entry is not None:
-                return Pin(sha256=entry.sha256, bytes=entry.bytes, provenance=f"recorded in {path}")
-    return Pin(file.sha256, file.git_blob, file.bytes)
+    pin = Pin(file.sha256, file.git_blob, file.bytes)
+    for path in lock_files:
+        entry = read_lock_file(path).get(f"{source}/{file.name}")
+        if entry is not None and not pin.has_digest:
+            return Pin(entry.sha256, None, entry.bytes, f"recorded in {path}", entry.commit)
+        if entry is not None and pin.bytes is None and entry.sha256 == pin.sha256:
+            return replace(pin, bytes=entry.bytes)
+    return pin
 
 
 def wrong_file_error(name: str, where: str, head: bytes, found: Digest | int, pin: Pin, *, todo: str) -> SourceError:

@@ -29,8 +29,9 @@ from pipelines.process.files import locked, write_atomically
 from pipelines.process.safe_text import safe_text
 from pipelines.process.tables import fact, table, wrap
 from pipelines.process.terminal import format_size
-from pipelines.raw.download import SIZE, FileVersion, file_version, is_passing, retry_after, stated_size
+from pipelines.raw.download import SIZE, file_version, is_passing, retry_after, stated_size
 from pipelines.raw.mirrors import VARIABLE
+from pipelines.raw.partial_files import FileVersion
 from pipelines.raw.pins import Pin, find_pin
 from pipelines.raw.requests import HUB, file_url, https_check, hub_token, seconds_before_retry, user_agent
 from pipelines.raw.settings import RawSettings, stored_file

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 GITHUB_RAW = "https://raw.githubusercontent.com"
 GITHUB_MEDIA = "https://media.githubusercontent.com/media"
+GITHUB_API = "https://api.github.com"
 HUB = "https://huggingface.co"
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 

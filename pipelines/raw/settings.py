@@ -1,16 +1,17 @@
 """Where raw files are looked for, as the command line and the environment say; a raw file that a build needs."""
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from builders.raw_files import Member, RawFile
+from builders.errors import SourceError
+from builders.raw_files import Hub, Location, Member, RawFile
 from builders.spec import Source
 from pipelines.raw.digests import default_cache
 from pipelines.raw.download import Patience
 from pipelines.raw.mirrors import Mirror, configured_mirrors
-from pipelines.raw.pins import LOCK_FILE, Pin, find_pin
-from pipelines.raw.requests import GITHUB_MEDIA, GITHUB_RAW, file_url
+from pipelines.raw.pins import LOCK_FILE, Pin, find_pin, read_lock_file
+from pipelines.raw.requests import GITHUB_API, GITHUB_MEDIA, GITHUB_RAW, file_url
 
 
 @dataclass(frozen=True)
@@ -19,8 +20,10 @@ class RawSettings:
 
     raw_dir: a directory with `<source>/<name>` in it, never written to. cache: the directory of downloads, of cached digests, and
     of a second lock file for an installed package, whose own is never written. offline: never download. lock: the lock file.
-    github_raw, github_media, hub: base URLs; without `hub`, that of huggingface_hub, which HF_ENDPOINT sets. mirrors: where else
-    files may be, in the order in which they are asked.
+    github_raw, github_media, github_api, hub: base URLs; without `hub`, that of huggingface_hub, which HF_ENDPOINT sets. mirrors:
+    where else files may be, in the order in which they are asked. unpinned: files, `<source>/<name>`, below raw_dir that need not
+    be the pinned ones; what is built of them is a sample. failed: hosts that were not found, and archives and sources that a
+    command could not get, with the reason, None for a source whose sizes add up: it asks for none of them twice.
     """
 
     raw_dir: Path | None = None
@@ -29,9 +32,12 @@ class RawSettings:
     lock: Path = LOCK_FILE
     github_raw: str = GITHUB_RAW
     github_media: str = GITHUB_MEDIA
+    github_api: str = GITHUB_API
     hub: str | None = None
     patience: Patience = field(default_factory=Patience)
     mirrors: tuple[Mirror, ...] = field(default_factory=configured_mirrors)
+    unpinned: tuple[str, ...] = ()
+    failed: dict[str, SourceError | None] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def lock_files(self) -> tuple[Path, Path]:
@@ -64,6 +70,26 @@ class FileRequest:
         return f"{self.source.name}/{self.file.name}"
 
     @property
+    def size(self) -> int | None:
+        """Its size in bytes, else about how large it is; None where neither is known."""
+        return self.file.about if self.pin.bytes is None else self.pin.bytes
+
+    @property
+    def location(self) -> Location:
+        """Where it is: a moving file at its recorded commit, once there is one."""
+        location = self.file.location
+        if isinstance(location, Hub) and location.moving and self.pin.commit:
+            return replace(location, revision=self.pin.commit, moving=False)
+        return location
+
+    @property
+    def awaits_commit(self) -> bool:
+        """Whether it is a moving file whose commit the lock file of the checkout does not have."""
+        accepted = read_lock_file(self.settings.lock).get(self.name)
+        moving = isinstance(self.file.location, Hub) and self.file.location.moving
+        return moving and (accepted is None or accepted.commit is None)
+
+    @property
     def cached_path(self) -> Path:
         """Its path in the cache; other versions of the same name have other paths."""
         url = file_url(self.file.location) or ""
@@ -79,11 +105,13 @@ class FileRequest:
 
 
 def make_request(source: Source, file: RawFile, settings: RawSettings, member: RawFile | None = None) -> FileRequest:
-    """The request for a raw file, with the pin of the source or of a lock file.
+    """The request for a raw file, with the pin of the source or of a lock file, or of no pin where the settings say so.
 
     Raises SourceError for an invalid lock file.
     """
-    return FileRequest(source, file, find_pin(source.name, file, settings.lock_files), settings, member)
+    is_pinned = f"{source.name}/{file.name}" not in settings.unpinned
+    pin = find_pin(source.name, file, settings.lock_files) if is_pinned else Pin()
+    return FileRequest(source, file, pin, settings, member)
 
 
 def stored_file(file: RawFile) -> RawFile:

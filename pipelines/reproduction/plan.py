@@ -85,7 +85,7 @@ def plan_rebuild(manifest: Manifest, golden: Path = GOLDEN) -> Rebuild:
     chosen = None if splits == dataset.task.splits else splits
     rebuild = Rebuild(definition, manifest.version, chosen, False, manifest.limit, digests)
     # A part of the real files is marked as a sample too: the digests tell the two apart.
-    is_golden = manifest.sample and (manifest.limit is None or _are_golden(rebuild, golden))
+    is_golden = manifest.sample and not manifest.unpinned and (manifest.limit is None or _are_golden(rebuild, golden))
     return Rebuild(definition, manifest.version, chosen, is_golden, manifest.limit, digests)
 
 

@@ -92,7 +92,7 @@ def test_two_files_of_a_source_never_share_a_place() -> None:
 
 def test_names_of_raw_files_come_from_where_they_are() -> None:
     archive = https("https://example.org/data/all.zip")
-    named: list[RawFile] = [archive, member(archive, "in/a.csv"), github("o/r", "c", "x/y.json")]
+    named: list[RawFile] = [archive, member(archive, "in/a.csv"), github("o/r", "c" * 40, "x/y.json")]
     assert [file.name for file in named] == ["all.zip", "in/a.csv", "y.json"]
 
 

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import tasks
+from builders.raw_files import hub
 from builders.spec import ConfigPrompts, Dropped, Prompts
 from builders.tasks import TYPES
 from cards.evidence import Agreement, Evidence, Quote
@@ -263,6 +264,14 @@ def test_an_unverified_raw_file_is_named_at_the_top_and_marked_in_the_table() ->
     assert "| `a.xml` | <https://example.org/a.xml> | 1 | `a` | yes |" in card
     assert "| `by hand.xml` | – | 2 | `b` | **no** |" in card
     assert "**Unverified.**" not in card_for("STS", raw=raw, sample=True)
+
+
+def test_a_moving_raw_file_is_named_until_a_commit_of_it_is_accepted() -> None:
+    files = {"train": hub("o/r", "main", "a.json", moving=True)}
+    raw = RawEntry("a.json", "https://example.org/a.json", "a", 1, verified=False)
+    card = card_for("STS", source={"files": files}, raw=(raw,))
+    assert "**Moving.** `a.json` is of a branch or an abbreviated commit of the publisher" in card
+    assert "**Moving.**" not in card_for("STS", source={"files": files}, raw=(replace(raw, verified=True),))
 
 
 def test_many_unverified_raw_files_are_counted_at_the_top_and_not_named() -> None:

@@ -26,6 +26,7 @@ from pipelines.make import BuildResult, BuildSettings, make, plan_build
 from pipelines.release import parquet, staging
 from pipelines.release.folder import read_manifest
 from tests.support.paths import ROOT
+from tests.support.processes import run
 from tests.support.releases import as_full, definition_of, other_golden, sample_settings, tree
 
 NAME = "terra-pairclassification"
@@ -188,6 +189,45 @@ def test_a_build_with_a_limit_is_marked_as_sample_and_partial(
     assert (manifest.sample, manifest.partial) == (True, True)
     assert manifest.tables[0].rows == 4
     assert not settings.ledger.exists()
+
+
+def test_a_build_from_another_file_than_the_pinned_one_is_a_sample_with_its_numbers_and_recorded_nowhere(
+    settings: BuildSettings, tmp_path: Path
+) -> None:
+    raw = tmp_path / "raw"
+    shutil.copytree(ROOT / "tests" / "golden" / "geo_reviews" / "raw", raw / "geo_reviews")
+    name, file = "georeview-classification", "geo-reviews-dataset-2023.tskv"
+    real = replace(settings, sample=False, raw=replace(settings.raw, raw_dir=raw, offline=True))
+    with pytest.raises(SourceError, match="is not the pinned file"):
+        build(real, name)
+    unpinned = replace(real, raw=replace(real.raw, unpinned=(f"geo_reviews/{file}",)))
+    outcome = build(unpinned, name)
+    manifest = outcome.manifest
+    assert (manifest.sample, manifest.partial, manifest.unpinned) == (True, False, (file,))
+    assert manifest.recipe.options["train_per_class"] == 2, "10,000 of each class would be too many of a part"
+    assert [entry.verified for entry in manifest.raw] == [False]
+    assert outcome.notes == ()
+    assert not settings.ledger.exists()
+    assert not settings.raw.lock.exists()
+    card = (outcome.release_dir / "README.md").read_text("utf-8")
+    assert f"Built from `{file}`, not as published" in card
+    assert f"build {name}@1.0.0 --unpinned geo_reviews/{file}\n" in card
+    with pytest.raises(SourceError, match="--unpinned takes a file below --raw-dir"):
+        build(replace(unpinned, raw=replace(unpinned.raw, raw_dir=None)), name)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--raw-dir", ".", "--unpinned", "terra/val.json"], "found:    terra/val.json\n  expected: terra/val.jsonl"),
+        (["--unpinned", "terra/val.jsonl"], "--unpinned takes a file below --raw-dir DIR"),
+        (["--raw-dir", ".", "--unpinned", "terra/val.jsonl", "--push", "org"], "--push publishes whole datasets"),
+    ],
+)
+def test_a_file_that_is_not_the_pinned_one_is_named_as_its_source_names_it(options: list[str], words: str) -> None:
+    done = run("build", "terra", *options)
+    assert done.returncode == 2
+    assert words in done.stderr
 
 
 def test_a_build_of_some_splits_is_marked_as_partial_and_an_unknown_one_is_an_error(settings: BuildSettings) -> None:

@@ -70,7 +70,7 @@ def definition_for(task_type: str, **source: Any) -> Definition:
         "citation": "clark2018arc",
         "annotations": ("crowdsourced",),
     }
-    source_record = Source(name=name, files={}, **(fields | source))
+    source_record = Source(name=name, **({"files": {}} | fields | source))
     entry = Entry(dataset_name, name, "builders.toy", Path("toy.py"), declared.group)
     return Definition(entry, source_record, declared)
 

@@ -24,22 +24,25 @@ from dataclasses import replace
 from functools import cache, partial, wraps
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
+import huggingface_hub
 import pytest
 
 from builders import catalogue
 from builders.catalogue import Definition, Entry
-from builders.raw_files import Member, RawFile
+from builders.raw_files import GitHub, Hub, Member, RawFile
 from builders.spec import Source, Tables
 from pipelines import build as build_command
 from pipelines import command, make
-from pipelines.build_report import records
+from pipelines.build_report import first_look, records
+from pipelines.build_report.first_look import Looks
 from pipelines.build_report.records import BuildReport
 from pipelines.raw import locations
 from pipelines.raw.download import DownloadRequest, Patience
+from pipelines.raw.locations import publisher_request
 from pipelines.raw.requests import HUB, file_url
-from pipelines.raw.settings import RawSettings, stored_file
+from pipelines.raw.settings import FileRequest, RawSettings, stored_file
 from tests.support.faulty_server import FaultyServer
 from tests.support.paths import ROOT
 from tests.support.processes import run
@@ -79,6 +82,30 @@ def published_files() -> dict[str, bytes]:
             else:
                 files[server_path(url)] = golden.read_bytes()
     return files | {path: _archive(path, members) for path, members in archives.items()}
+
+
+def listings() -> dict[str, bytes]:
+    """What the Hub and GitHub say of the repositories of all sources, by path on the loopback server."""
+    trees: dict[str, dict[str, bytes]] = defaultdict(dict)
+    for source in {entry.source: load(entry).source for entry in catalogue.entries().values()}.values():
+        for place in (stored_file(file).location for file in source.files.values()):
+            content = published_files().get(server_path(file_url(place) or ""), b"")
+            if isinstance(place, Hub):
+                url = f"/huggingface.co/api/datasets/{place.repo}/revision/{quote(place.revision, safe='')}?blobs=true"
+                trees[url][place.path] = content
+            elif isinstance(place, GitHub):
+                trees[f"/api.github.com/repos/{place.repo}/git/trees/{place.commit}?recursive=1"][place.path] = content
+    return {url: json.dumps(_list_answer(url, tree)).encode() for url, tree in trees.items()}
+
+
+def _list_answer(url: str, tree: dict[str, bytes]) -> dict[str, Any]:
+    if url.startswith("/api"):
+        return {"tree": [{"path": p, "type": "blob", "sha": git_blob(c), "size": len(c)} for p, c in tree.items()]}
+    siblings = [
+        {"rfilename": path, "size": len(content), "blobId": git_blob(content), "lfs": {"sha256": sha256(content)}}
+        for path, content in tree.items()
+    ]
+    return {"sha": "c" * 40, "gated": False, "cardData": None, "siblings": siblings}
 
 
 def build(server: FaultyServer, folder: Path, *arguments: str, defect: str = "") -> subprocess.CompletedProcess[str]:
@@ -142,7 +169,7 @@ def _load(defect: str, entry: Entry) -> Definition:
     dataset = replace(dataset, versions=versions)
     if dataset.name == defect:
         dataset = replace(dataset, recipe=_broken(dataset.recipe))
-    return replace(definition, dataset=dataset, source=replace(source, files=files))
+    return replace(definition, dataset=dataset, source=replace(source, files=files, published_bytes=None))
 
 
 def _broken(recipe: Callable[..., Tables]) -> Callable[..., Tables]:
@@ -181,6 +208,30 @@ def _settings(folder: Path, options: argparse.Namespace) -> RawSettings:
         patience=Patience(sleep=lambda _: None),
         hub=HUB,  # the tests' own environment names another
     )
+
+
+def look(patch: pytest.MonkeyPatch, server: FaultyServer, folder: Path, *names: str) -> Looks:
+    """What a probe sees of the files of datasets, and of the datasets."""
+    settings = RawSettings(
+        cache=folder / "cache",
+        lock=folder / "raw.lock.json",
+        github_api=f"{server.url}/api.github.com",
+        hub=f"{server.url}/huggingface.co",
+        patience=Patience(sleep=lambda _: None),
+    )
+    patch.setattr(catalogue, "load", partial(_load, ""))
+    patch.setattr(huggingface_hub, "get_token", lambda: None)
+    patch.setenv("NO_PROXY", "*")
+
+    def request_of(request: FileRequest) -> DownloadRequest:
+        download = publisher_request(replace(request, settings=replace(request.settings, hub=HUB)))
+        return replace(download, url=server.url + server_path(download.url))
+
+    patch.setattr(first_look, "publisher_request", request_of)
+    datasets = catalogue.load_all(names)
+    sources = {definition.source.name: definition.source for definition, _ in datasets}
+    files = [(source, file) for source in sources.values() for file in source.files.values()]
+    return first_look.look(files, datasets, settings, 2_000, lambda _: None)
 
 
 def publish_golden_files(patch: pytest.MonkeyPatch, server: str, folder: Path, defect: str = "") -> None:

@@ -41,14 +41,19 @@ SOURCE = Source(
             JUDGED,
             "topics/topics.miracl-v1.0-ru-dev.tsv",
             sha256="91a7c3b6d21f79a12b5330f0a62811962f9370a0bf539cba8b3fecaa095f0616",
+            bytes=108_525,
         ),
         "qrels": github(
             "castorini/anserini-tools",
             JUDGED,
             "qrels/qrels.miracl-v1.0-ru-dev.tsv",
             sha256="f877b43c7f53b76aab25e406e5a607ef1c5adba4ffaa11e1b252a4326735a19b",
+            bytes=255_921,
         ),
-        **{shard: hub("miracl/miracl-corpus", CORPUS, f"miracl-corpus-v1.0-ru/{shard}.jsonl.gz") for shard in SHARDS},
+        **{
+            shard: hub("miracl/miracl-corpus", CORPUS, f"miracl-corpus-v1.0-ru/{shard}.jsonl.gz", about=80_000_000)
+            for shard in SHARDS
+        },
         "tokens": tokens_file("miracl"),
         "index": INDEX_FILE,
         **mined_files("miracl-contrastive", (CONFIG,)),

@@ -64,3 +64,16 @@ def test_too_few_rubrics_are_an_error_instead_of_a_smaller_dataset(tmp_path: Pat
     with pytest.raises(RecipeError, match="too few rubrics") as caught:
         build_tables(CLUSTERING, {"reviews": path}, tmp_path / "scratch")
     assert (caught.value.found, caught.value.expected) == ("49 different first rubrics", "at least 50")
+
+
+def test_a_copy_in_parquet_gives_the_rows_of_the_file(tmp_path: Path) -> None:
+    path = write_rubrics(tmp_path / "reviews.tskv")
+    lines = [dict(field.split("=", 1) for field in line.split("\t")) for line in path.read_text("utf-8").splitlines()]
+    copied = pl.DataFrame(lines).with_columns(rating=pl.col("rating").str.strip_suffix(".").cast(pl.Int64))
+    copied.write_parquet(tmp_path / "copy.parquet")
+    tables = [
+        build_tables(CLUSTERING, {"reviews": tmp_path / name}, tmp_path / "scratch")
+        for name in ("reviews.tskv", "copy.parquet")
+    ]
+    assert frame(tables[0]).equals(frame(tables[1]))
+    assert tables[0].dropped == tables[1].dropped

@@ -163,19 +163,21 @@ def test_a_damaged_record_is_reported_with_file_record_and_type_but_without_its_
 def test_a_digest_is_new_where_neither_source_nor_lock_file_knew_it_and_of_a_member_that_of_its_archive(
     contact: Contact,
 ) -> None:
-    pinned, unknown = (contact.entry(name) for name in ("beavertails-qa-classification", "cedr-classification"))
+    names = ("beavertails-qa-classification", "cedr-classification", "alpacafarm-reranking")
+    pinned, of_archive, unknown = map(contact.entry, names)
     assert {file["known_by"] for file in pinned["files"]} == {"source"}
-    assert pinned["lock"] == {}
-    archive = published_files()[path_of("cedr", "main/train.jsonl")]
-    entry = {"sha256": sha256(archive), "bytes": len(archive)}
-    assert unknown["lock"] == {"cedr/main.zip": entry}, "its members are pinned, the archive is not"
+    assert pinned["lock"] == of_archive["lock"] == {}
+    [file] = unknown["files"]
+    entry = {"sha256": file["sha256"], "bytes": file["bytes"], "commit": None}
+    assert (file["known_by"], unknown["lock"]) == ("nobody", {"alpacafarm/alpaca_human_preference.json": entry})
 
 
 def test_the_entries_to_commit_are_those_that_the_build_wrote(contact: Contact) -> None:
     ledger = json.loads((contact.folder / "ledger.json").read_text("utf-8"))
     lock = json.loads((contact.folder / "raw.lock.json").read_text("utf-8"))
     entries = contact.report["datasets"].values()
-    assert {name: digest for entry in entries for name, digest in entry["lock"].items()} == lock
+    reported = {name: digest for entry in entries for name, digest in entry["lock"].items()}
+    assert {name: {**digest, "commit": None} for name, digest in lock.items()} == reported
     for entry in entries:
         if entry["verified"]:
             assert entry["ledger"] == ledger[entry["dataset"]][entry["version"]]

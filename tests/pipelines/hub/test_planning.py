@@ -9,6 +9,7 @@ import pytest
 
 from builders.catalogue import Definition
 from builders.errors import FindingsError, PublishError
+from builders.raw_files import hub as on_the_hub
 from cards.manifest import Finding
 from pipelines.hub.planning import PublishOptions
 from pipelines.make import BuildResult, BuildSettings, make
@@ -96,6 +97,20 @@ def test_samples_and_partial_releases_are_not_published(
     with pytest.raises(PublishError, match="is never published"):
         publish(hub, dataset, marked, replace(options, sample=False))
     assert hub.repos == {}
+
+
+def test_a_release_of_a_moving_file_is_not_published_before_its_commit_is_accepted(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, tmp_path: Path
+) -> None:
+    dataset, outcome = first(releases())
+    moving = {
+        key: on_the_hub("o/r", "main", "x", moving=True, name=file.name) for key, file in dataset.source.files.items()
+    }
+    dataset = replace(dataset, source=replace(dataset.source, files=moving))
+    raw = tuple(replace(entry, verified=False) for entry in outcome.manifest.raw)
+    marked = with_manifest(outcome, tmp_path, raw=raw, sample=False)
+    with pytest.raises(PublishError, match="its publisher may change is never published"):
+        publish(hub, dataset, marked, options)
 
 
 def test_a_no_derivatives_licence_requires_a_confirmation_of_the_rights(

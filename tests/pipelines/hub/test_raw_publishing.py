@@ -228,7 +228,7 @@ def test_private_files_never_get_into_a_public_repository(hub: LoopbackHub, sett
 
 
 def test_a_gated_file_is_left_out_unless_private_or_with_the_rights(hub: LoopbackHub, settings: RawSettings) -> None:
-    gated = on_the_hub("org/data", "main", "gated.json", gated=True, sha256=sha256(OTHER))
+    gated = on_the_hub("org/data", 40 * "a", "gated.json", gated=True, sha256=sha256(OTHER))
     write(settings.raw_dir / "demo" / "gated.json", OTHER)  # type: ignore[operator]
     source = source_with(FILE, gated)
     assert plan(hub, settings, source).left_out.keys() == {"gated.json"}

@@ -21,7 +21,7 @@ import pytest
 
 from builders.errors import SourceError
 from pipelines.process import installation
-from pipelines.raw import download as partial_file
+from pipelines.raw import partial_files as partial_file
 from pipelines.raw.digests import Digest, Hasher
 from pipelines.raw.download import DownloadRequest, Patience, download_file
 from pipelines.raw.pins import Pin

@@ -81,11 +81,11 @@ def test_two_pinned_versions_of_a_name_are_cached_side_by_side(raw_settings: Raw
 def test_two_commits_of_a_name_without_digests_are_cached_side_by_side(
     raw_settings: RawSettings, server: FaultyServer
 ) -> None:
-    server.files |= {"/raw/org/data/aaa/f.txt": CONTENT, "/raw/org/data/bbb/f.txt": OTHER}
-    one = locate_file(github("org/data", "aaa", "f.txt"), raw_settings)
+    server.files |= {f"/raw/org/data/{40 * 'a'}/f.txt": CONTENT, f"/raw/org/data/{40 * 'b'}/f.txt": OTHER}
+    one = locate_file(github("org/data", 40 * "a", "f.txt"), raw_settings)
     lock = {"demo/f.txt": {"sha256": sha256(OTHER), "bytes": len(OTHER)}}
     raw_settings.lock.write_text(json.dumps(lock))
-    two = locate_file(github("org/data", "bbb", "f.txt"), raw_settings)
+    two = locate_file(github("org/data", 40 * "b", "f.txt"), raw_settings)
     assert (one.sha256, two.sha256) == (sha256(CONTENT), sha256(OTHER))
 
 

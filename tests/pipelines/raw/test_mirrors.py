@@ -199,7 +199,7 @@ def test_a_file_that_is_fetched_by_hand_may_come_from_a_mirror(mirror: FaultySer
 def test_a_gated_file_may_come_from_a_mirror_which_gets_no_token(
     server: FaultyServer, mirror: FaultyServer, raw_settings: RawSettings
 ) -> None:
-    file = hub("org/data", "main", "file.jsonl", gated=True, **PIN)
+    file = hub("org/data", "main", "file.jsonl", gated=True, moving=True, **PIN)
     server.always["/datasets/org/data/resolve/main/file.jsonl"] = Fault(status=403)
     assert locate_file(file, with_mirrors(raw_settings, f"{mirror.url}/m")).origin == "mirror"
     assert [request.headers.get("authorization") for request in server.log] == [f"Bearer {TOKEN}"]

@@ -22,7 +22,7 @@ from pipelines.raw.missing_files import (
     total_size,
 )
 from pipelines.raw.settings import RawSettings
-from tests.support.raw_files import write
+from tests.support.raw_files import sha256, write
 from tests.support.releases import NAMES, definition_of
 
 
@@ -88,14 +88,19 @@ def test_a_file_that_is_here_is_not_missing(raw: RawSettings, tmp_path: Path) ->
 def test_a_split_whose_files_are_here_could_be_built_alone(raw: RawSettings, tmp_path: Path) -> None:
     both = needs("beavertails-qa-classification", "genie-reranking")
     assert find_buildable("test", both, raw) == []
-    write(tmp_path / "raw" / "beavertails" / "round0" / "30k" / "test.jsonl.gz", b"")
+    path = write(tmp_path / "raw" / "beavertails" / "round0" / "30k" / "test.jsonl.gz", b"another file")
+    assert find_buildable("test", both, raw) == [], "the build would refuse it"
+    digests = {"sha256": sha256(path.read_bytes()), "bytes": None}
+    source = both[0].definition.source
+    files = {**source.files, "test": replace(source.files["test"], **digests)}
+    both[0] = replace(both[0], definition=replace(both[0].definition, source=replace(source, files=files)))
     assert find_buildable("test", both, raw) == ["beavertails-qa-classification"]
     assert find_buildable("test", [replace(both[0], splits=("test",))], raw) == []
 
 
 def test_the_summary_names_the_sources_to_fetch_and_a_dataset_where_its_source_has_others(raw: RawSettings) -> None:
     page = "\n".join(missing_files_summary(needs("cedr-classification", "rarb-winogrande"), raw))
-    assert page.startswith("2 raw files are missing\n\nto download: 2 files, 693 KB and 1 of unknown size\n")
+    assert page.startswith("2 raw files are missing\n\nto download: 2 files, 4.1 MB\n")
     folders = shlex.join(["--raw-dir", str(raw.raw_dir), "--cache", str(raw.cache)])
     assert f"embedding-datasets fetch cedr rarb-winogrande {folders}" in " ".join(page.replace("\\\n", "").split())
 
@@ -116,7 +121,7 @@ def test_the_summary_of_the_catalogue_fits_the_page_and_names_every_dataset(raw:
     [
         ([None], "1 file, size unknown"),
         ([1_000, 2_000], "2 files, 3 KB"),
-        ([1_000, None, None], "3 files, 1 KB and 2 of unknown size"),
+        ([1_000, None, None], "3 files, at least 1 KB (2 of unknown size)"),
     ],
 )
 def test_sizes_are_added_as_far_as_they_are_known(sizes: list[int | None], text: str) -> None:
@@ -154,7 +159,7 @@ def test_a_fetch_of_several_files_lists_the_missing_ones_once(
 ) -> None:
     assert run(fetch.main, raw, monkeypatch, "cedr", "rubq", "genie") == 3
     text = capfd.readouterr().err
-    assert text.startswith("4 raw files are missing\n\nto download: 3 files, 693 KB and 2 of unknown size\n")
+    assert text.startswith("4 raw files are missing\n\nto download: 3 files, at least 693 KB (2 of unknown size)\n")
     assert text.count("RuBQ_2.0_test.json") == 1
 
 
@@ -223,7 +228,7 @@ def test_fetch_dry_run_prints_the_totals_of_each_source_and_creates_nothing(
     assert out.startswith(
         "cedr: to download 1 file, 693 KB\n  main.zip  693 KB  download\n    https://sagteam.ru/cedr/main.zip\n"
     )
-    assert out.endswith("\ntotal: to download 4 files, 379.4 MB and 2 of unknown size\n")
+    assert out.endswith("\ntotal: to download 4 files, at least 379.4 MB (2 of unknown size)\n")
     assert not cache.exists()
 
 

@@ -315,6 +315,8 @@ def test_the_exit_code_tells_wrong_from_out_of_reach(
         ([], "required: NAME"),
         (["--probe", "--offline"], "leave out --offline"),
         (["--probe", "--dry-run"], "--dry-run"),
+        (["cedr", "--records", "5"], "--records N is for --probe"),
+        (["--probe", "--report", "probe.json"], "--report FILE for --records N"),
     ],
 )
 def test_names_are_needed_but_for_a_probe_which_asks_servers(

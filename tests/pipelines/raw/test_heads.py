@@ -1,0 +1,178 @@
+"""The beginnings of files by range requests: every format is cut to whole records, and servers may do what they like."""
+
+import gzip
+import json
+from collections.abc import Callable
+from dataclasses import replace
+
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from builders.errors import SourceError
+from builders.raw_files import RawFile, https, member
+from builders.reading.archives import open_raw
+from builders.reading.parquet import read_parquet
+from builders.spec import Raw
+from pipelines.raw.heads import BUDGET, MEGABYTE, Head, write_heads
+from pipelines.raw.locations import publisher_request
+from pipelines.raw.settings import RawSettings, make_request, stored_file
+from tests.support.faulty_server import Fault, FaultyServer
+from tests.support.raw_files import make_tar, make_zip, sha256, source_of
+
+ROWS = [{"id": n, "text": f"{n} {3 * sha256(b'%d' % n)}{sha256(b'-%d' % n)}\n\"'"} for n in range(20_000)]
+LINES = "".join(json.dumps(row) + "\n" for row in ROWS).encode()
+TABLE = pl.DataFrame(ROWS)
+CSV = "id,text\n" + "".join(f'{row["id"]},"{str(row["text"])[:-2]}\n\'"\n' for row in ROWS)
+
+
+def parquet(group: int) -> bytes:
+    sink = pa.BufferOutputStream()
+    pa.parquet.write_table(TABLE.to_arrow(), sink, row_group_size=group, compression="none")
+    return bytes(sink.getvalue())
+
+
+def look(server: FaultyServer, settings: RawSettings, file: RawFile, records: int = 100) -> tuple[Head, int, int]:
+    """What is seen of a file, its size as the server says it, and the bytes that were read."""
+    request = make_request(source_of(file), stored_file(file), settings)
+    heads, size, read = write_heads(
+        publisher_request(request), [file], settings.cache / "heads", records, settings.patience
+    )
+    return heads[file.name], size, read
+
+
+def read_text(settings: RawSettings, name: str) -> bytes:
+    with open_raw(Raw(name, settings.cache / "heads" / name)) as stream:
+        return stream.read()
+
+
+@pytest.mark.parametrize(
+    ("name", "pack", "expected"),
+    [
+        ("a.jsonl", bytes, lambda text: LINES.startswith(text) and text.endswith(b"\n") and text.count(b"\n") > 2_000),
+        ("a.jsonl.gz", gzip.compress, lambda text: LINES.startswith(text) and text.count(b"\n") > 2_000),
+        ("a.jsonl.zst", lambda data: pa.compress(data, "zstd", asbytes=True), lambda text: text.endswith(b"\n")),
+        ("a.json", lambda _: json.dumps(ROWS, indent=1).encode(), lambda text: json.loads(text) == ROWS[:100]),
+        ("a.csv", lambda _: CSV.encode(), lambda text: CSV.encode().startswith(text) and text.endswith(b"'\"\n")),
+    ],
+)
+def test_the_first_megabyte_is_cut_to_whole_records(
+    server: FaultyServer,
+    raw_settings: RawSettings,
+    name: str,
+    pack: Callable[[bytes], bytes],
+    expected: Callable[[bytes], bool],
+) -> None:
+    server.files["/file"] = content = pack(LINES)
+    assert len(content) > MEGABYTE
+    head, size, read = look(server, raw_settings, https(f"{server.url}/file", name=name))
+    assert (head.is_cut, head.failure, size, read) == (True, "", len(content), MEGABYTE)
+    assert expected(read_text(raw_settings, name))
+    assert head.keys == ({} if name == "a.csv" else {"id": "Int64, 0 null", "text": "String, 0 null"})
+
+
+def test_a_small_file_is_read_whole(server: FaultyServer, raw_settings: RawSettings) -> None:
+    server.files["/file"] = b'[{"a": null}, {"a": "x"}]'
+    head, _, _ = look(server, raw_settings, https(f"{server.url}/file", name="a.json"))
+    assert (head.is_cut, head.keys) == (False, {"a": "String, 1 null"})
+    assert read_text(raw_settings, "a.json") == server.files["/file"]
+
+
+def test_an_element_that_is_malformed_before_the_cut_is_not_taken_for_the_cut(
+    server: FaultyServer, raw_settings: RawSettings
+) -> None:
+    server.files["/file"] = json.dumps(ROWS).encode().replace(b'{"id": 50,', b'{"id": 50;', 1)
+    head, _, _ = look(server, raw_settings, https(f"{server.url}/file", name="a.json"))
+    assert "a.json, record 51" in head.failure
+
+
+@pytest.mark.parametrize("group", [1_000, 20_000])
+def test_the_footer_of_a_parquet_file_tells_its_rows_and_the_first_row_group_is_read(
+    server: FaultyServer, raw_settings: RawSettings, group: int
+) -> None:
+    server.files["/file"] = parquet(group)
+    head, size, read = look(server, raw_settings, https(f"{server.url}/file", name="a.parquet"))
+    assert (head.records, head.is_cut, head.failure, size) == (20_000, True, "", len(server.files["/file"]))
+    assert read < BUDGET
+    path = raw_settings.cache / "heads" / "a.parquet"
+    rows = read_parquet(Raw("a", path), {"id": pl.Int64(), "text": pl.String()})
+    assert rows.to_dicts() == ROWS[:100]
+
+
+def test_a_row_group_beyond_the_budget_is_not_read(
+    server: FaultyServer, raw_settings: RawSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipelines.raw.heads.BUDGET", 2_000_000)
+    server.files["/file"] = parquet(20_000)
+    head, _, read = look(server, raw_settings, https(f"{server.url}/file", name="a.parquet"))
+    assert (head.records, read) == (20_000, 2 * MEGABYTE)
+    assert head.failure.startswith("its first row group has ")
+
+
+def test_a_member_is_read_by_the_directory_at_the_end_of_its_archive(
+    server: FaultyServer, raw_settings: RawSettings
+) -> None:
+    server.files["/x.zip"] = make_zip({"before.bin": LINES, "in/a.jsonl": LINES, "after.bin": LINES})
+    archive = https(f"{server.url}/x.zip")
+    head, _, read = look(server, raw_settings, member(archive, "in/a.jsonl", name="a.jsonl"))
+    assert (head.is_cut, head.failure) == (True, "")
+    assert LINES.startswith(read_text(raw_settings, "a.jsonl"))
+    assert read < 4 * MEGABYTE
+    head, _, _ = look(server, raw_settings, member(archive, "in/b.jsonl", name="b.jsonl"))
+    assert "in/b.jsonl is not among the members that were seen: before.bin, in/a.jsonl, after.bin" in head.failure
+
+
+def test_of_another_archive_the_first_members_are_seen(server: FaultyServer, raw_settings: RawSettings) -> None:
+    server.files["/x.tar.gz"] = make_tar({"in/a.jsonl": b'{"a": 1}\n', "big.bin": LINES, "last": LINES}, "w:gz")
+    archive = https(f"{server.url}/x.tar.gz")
+    head, _, _ = look(server, raw_settings, member(archive, "in/a.jsonl", name="a.jsonl"))
+    assert (head.is_cut, read_text(raw_settings, "a.jsonl")) == (False, b'{"a": 1}\n')
+
+
+@pytest.mark.parametrize(
+    ("fault", "name", "words"),
+    [
+        (Fault(ignore_range=True), "a.jsonl", ""),
+        (Fault(ignore_range=True), "a.parquet", "the server cannot send a part of the file"),
+        (Fault(headers={"Content-Length": None}, framing="close", ignore_range=True), "a.jsonl", ""),
+        (Fault(body=b"PAR1 is not all of it"), "a.parquet", "Arrow"),
+    ],
+)
+def test_a_server_that_sends_another_part_is_understood(
+    server: FaultyServer, raw_settings: RawSettings, fault: Fault, name: str, words: str
+) -> None:
+    server.files["/file"] = parquet(1_000) if name == "a.parquet" else LINES
+    server.always["/file"] = fault
+    assert words in look(server, raw_settings, https(f"{server.url}/file", name=name))[0].failure
+
+
+@pytest.mark.parametrize(
+    ("fault", "found"),
+    [
+        (Fault(status=404), "status 404"),
+        (Fault(status=403), "status 403"),
+        (Fault(status=503), "status 503"),
+        (Fault(status=429, headers={"Retry-After": "7200"}), "status 429"),
+        (Fault(status=302, headers={"Location": "http://a.example/x"}), "http://a.example"),
+        (Fault(headers={"Content-Range": "bytes 5-9/10"}), "the server cannot send a part of the file"),
+        (Fault(reset_after=0), "ReadError"),
+    ],
+)
+def test_a_server_that_sends_nothing_is_an_error_in_words(
+    server: FaultyServer, raw_settings: RawSettings, fault: Fault, found: str
+) -> None:
+    server.files["/file"] = LINES
+    server.always["/file"] = fault
+    with pytest.raises(SourceError) as caught:
+        look(
+            server,
+            replace(raw_settings, patience=replace(raw_settings.patience, retries=1)),
+            https(f"{server.url}/file", name="a.jsonl"),
+        )
+    assert found in str(caught.value)
+
+
+def test_a_busy_server_is_asked_again(server: FaultyServer, raw_settings: RawSettings) -> None:
+    server.files["/file"] = LINES
+    server.fail("/file", Fault(status=503, headers={"Retry-After": "3"}))
+    assert look(server, raw_settings, https(f"{server.url}/file", name="a.jsonl"))[2] == MEGABYTE

@@ -1,0 +1,100 @@
+"""A first contact as a script: everything once and in order, and nothing twice when it runs again."""
+
+import os
+import shlex
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from builders.raw_files import github, https, hub
+from pipelines.raw.missing_files import list_needs
+from pipelines.raw.plan import mirror_first, plan_script
+from pipelines.raw.settings import RawSettings
+from tests.support.raw_files import COMMIT, source_of
+from tests.support.releases import NAMES, definition_of
+
+STUB = """#!/bin/sh
+echo "$@" >> "$LOG"
+if test "$1" = contamination; then shift 4; mkdir -p "$(dirname "$2")"; echo index > "$2"; fi
+"""
+
+
+def script(*names: str) -> list[str]:
+    datasets = [(definition_of(name), definition_of(name).dataset.newest) for name in names]
+    return plan_script(list_needs(datasets), RawSettings(mirrors=()))
+
+
+def run_script(lines: list[str], folder: Path) -> tuple[list[str], list[str]]:
+    """The commands that a script runs, and what it says that a person must get."""
+    stub = folder / "bin" / "embedding-datasets"
+    stub.parent.mkdir(exist_ok=True)
+    stub.write_text(STUB)
+    stub.chmod(0o755)
+    log = folder / "log"
+    log.write_text("")
+    environment = {
+        "PATH": f"{stub.parent}{os.pathsep}{os.environ['PATH']}",
+        "LOG": str(log),
+        "RAW": str(folder / "raw"),
+    }
+    done = subprocess.run(
+        ["sh"], input="\n".join(lines), env=environment, cwd=folder, capture_output=True, text=True, check=True
+    )
+    return log.read_text().replace(str(folder / "raw"), "RAW").splitlines(), done.stderr.splitlines()
+
+
+def test_a_script_fetches_makes_and_builds_in_order_and_makes_nothing_twice(tmp_path: Path) -> None:
+    lines = script("habr-contrastive", "ru-hnp-contrastive", "sts22-ru")
+    commands, said = run_script(lines, tmp_path)
+    assert commands == [
+        "fetch habr ru_hnp sts22 --raw-dir RAW",
+        "build rumteb ateb --raw-dir RAW",
+        "contamination index rumteb ateb --output RAW/habr/benchmark-index.parquet",
+        "decide habr --raw-dir RAW",
+        "build habr-contrastive@1.0.0 --raw-dir RAW",
+        "decide habr-contrastive --model intfloat/multilingual-e5-small --raw-dir RAW",
+        "build habr-contrastive@2.1.0 ru-hnp-contrastive@2.0.0 sts22-ru@2.0.0 --raw-dir RAW",
+    ]
+    assert [line.split(":")[0] for line in said] == ["get sts22/articles.zip"]
+    assert (tmp_path / "raw" / "ru_hnp" / "benchmark-index.parquet").read_text() == "index\n"
+    (tmp_path / "raw" / "sts22").mkdir()
+    (tmp_path / "raw" / "sts22" / "articles.zip").touch()
+    again, said = run_script(lines, tmp_path)
+    assert said == []
+    assert [command for command in commands if command not in again] == [commands[2]]
+
+
+def test_the_script_of_the_catalogue_names_terms_and_each_file_once(tmp_path: Path) -> None:
+    lines = script(*NAMES)
+    commands, said = run_script(lines, tmp_path)
+    assert sum(command.startswith("contamination index") for command in commands) == 1
+    decided = [shlex.split(command)[1] for command in commands if command.startswith("decide")]
+    assert len(decided) == len(set(decided))
+    assert len(said) == len(set(said)) == 8
+    terms = [line for line in lines if "accept the terms" in line]
+    assert [line.rpartition("/")[2] for line in terms] == ["InstruSum", "chatbot_arena_conversations"]
+    assert len(lines) < 150
+
+
+def test_what_may_vanish_first_is_mirrored_first_where_its_licence_permits_copies() -> None:
+    gone = replace(https("https://a.example/a"), withdrawn="deleted")
+    files = {
+        "repository": github("o/r", COMMIT, "a"), "moving": hub("o/r", "main", "a", moving=True),
+        "address": https("https://a.example/a"), "withdrawn": gone, "secret": gone,
+    }  # fmt: skip
+    sources = [replace(source_of(file), name=name, license="mit") for name, file in files.items()]
+    sources[-1] = replace(sources[-1], license="unknown")
+    assert mirror_first(sources) == [
+        ("withdrawn", "withdrawn: deleted"),
+        ("address", "one address, without a commit"),
+        ("moving", "its publisher may replace it"),
+        ("repository", "one repository of its publisher"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["georeview-classification", "cedr-classification"])
+def test_a_plan_ends_with_the_command_that_mirrors(name: str) -> None:
+    source = definition_of(name).source.name
+    assert script(name)[-1].startswith(f'# embedding-datasets publish --raw {source} --org "$ORG" --raw-dir "$RAW"')
