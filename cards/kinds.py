@@ -82,559 +82,243 @@ NEAR = (
 )
 
 # The worst first; within a severity, in the order of reports.
+# fmt: off
 _KINDS = (
     Kind("missing_table", "a table is missing", "error", "A table of the task is missing for a split.", "tables"),
-    Kind(
-        "unexpected_table",
-        "a table that the task does not have",
-        "error",
-        "A table is not one of the task's, or its split was not requested.",
-        "tables",
-    ),
+    Kind("unexpected_table", "a table that the task does not have", "error",
+        "A table is not one of the task's, or its split was not requested.", "tables"),
     Kind("missing_column", "a column is missing", "error", "A table lacks a column that its readers need.", "columns"),
-    Kind(
-        "unexpected_column",
-        "a column that the table may not have",
-        "error",
-        "A table with fixed columns has another one.",
-        "columns",
-    ),
-    Kind(
-        "wrong_type",
-        "a column of another type",
-        "error",
-        "The type of a column is not the one that its readers expect.",
-        "columns",
-    ),
+    Kind("unexpected_column", "a column that the table may not have", "error",
+        "A table with fixed columns has another one.", "columns"),
+    Kind("wrong_type", "a column of another type", "error",
+        "The type of a column is not the one that its readers expect.", "columns"),
     Kind("empty_table", "a table without rows", "error", "A table has no rows.", "tables"),
     Kind("null_text", "null instead of a text", "error", "A text or a title is null."),
-    Kind(
-        "null_value",
-        "null instead of a value",
-        "error",
-        "A value other than a text is null, or a list contains a null.",
-    ),
+    Kind("null_value", "null instead of a value", "error", "A value other than a text is null, or a list contains a null."),
     Kind("empty_id", "empty id", "error", "An id is the empty string."),
-    Kind(
-        "duplicate_id",
-        "id of an earlier row",
-        "error",
-        "An id also occurs in an earlier row.",
-        "rows after the first with an id",
-    ),
-    Kind(
-        "dangling_qrel",
-        "judgement of a query or document that does not exist",
-        "error",
-        "A relevance judgement names a query or a document that does not exist.",
-        "judgements",
-    ),
-    Kind(
-        "duplicate_judgement",
-        "the same document judged again",
-        "error",
-        "An earlier row also judges the same document for the same query.",
-        "judgements after the first",
-    ),
-    Kind(
-        "query_without_positive",
-        "query without a relevant document",
-        "error",
-        "A query has no document judged relevant; a row of training data has no positives.",
-        "queries",
-    ),
-    Kind(
-        "query_without_candidates", "query without candidates", "error", "A query has no list of candidates.", "queries"
-    ),
-    Kind(
-        "query_without_negative",
-        "query whose candidates are all relevant",
-        "error",
-        "All candidates of a query are judged relevant.",
-        "candidate lists",
-    ),
-    Kind(
-        "positive_not_listed",
-        "relevant document that is not a candidate",
-        "error",
-        "A document judged relevant for a query is not among its candidates.",
-        "judgements above zero",
-    ),
-    Kind(
-        "dangling_candidate",
-        "candidate that does not exist",
-        "error",
-        "A candidate list belongs to no query, or contains a document that does not exist.",
-        "candidate lists or candidates",
-    ),
-    Kind(
-        "duplicate_candidate",
-        "document twice in a list of candidates",
-        "error",
-        "A candidate list contains a document twice.",
-        "candidate lists",
-    ),
+    Kind("duplicate_id", "id of an earlier row", "error",
+        "An id also occurs in an earlier row.", "rows after the first with an id"),
+    Kind("dangling_qrel", "judgement of a query or document that does not exist", "error",
+        "A relevance judgement names a query or a document that does not exist.", "judgements"),
+    Kind("duplicate_judgement", "the same document judged again", "error",
+        "An earlier row also judges the same document for the same query.", "judgements after the first"),
+    Kind("query_without_positive", "query without a relevant document", "error",
+        "A query has no document judged relevant; a row of training data has no positives.", "queries"),
+    Kind("query_without_candidates", "query without candidates", "error", "A query has no list of candidates.", "queries"),
+    Kind("query_without_negative", "query whose candidates are all relevant", "error",
+        "All candidates of a query are judged relevant.", "candidate lists"),
+    Kind("positive_not_listed", "relevant document that is not a candidate", "error",
+        "A document judged relevant for a query is not among its candidates.", "judgements above zero"),
+    Kind("dangling_candidate", "candidate that does not exist", "error",
+        "A candidate list belongs to no query, or contains a document that does not exist.", "candidate lists or candidates"),
+    Kind("duplicate_candidate", "document twice in a list of candidates", "error",
+        "A candidate list contains a document twice.", "candidate lists"),
     Kind("label_out_of_range", "unknown label", "error", "A label is not one of the task's labels."),
-    Kind(
-        "label_text_differs", "name of another label", "error", "The label name of a row is not the name of its label."
-    ),
-    Kind(
-        "label_unordered",
-        "labels out of order or repeated",
-        "error",
-        "The labels of a row do not ascend, or one of them is repeated.",
-    ),
-    Kind(
-        "score_out_of_range",
-        "score outside the scale",
-        "error",
-        "A score is outside the task's scale, or a judgement is negative.",
-    ),
-    Kind(
-        "one_class_only",
-        "only one label",
-        "error",
+    Kind("label_text_differs", "name of another label", "error", "The label name of a row is not the name of its label."),
+    Kind("label_unordered", "labels out of order or repeated", "error",
+        "The labels of a row do not ascend, or one of them is repeated."),
+    Kind("score_out_of_range", "score outside the scale", "error",
+        "A score is outside the task's scale, or a judgement is negative."),
+    Kind("one_class_only", "only one label", "error",
         "All rows of a split have the same label (or list of labels), so there is nothing to distinguish (in a sample:"
-        " info).",
-        "tables",
-    ),
+        " info).", "tables"),
     Kind("empty_query", "empty query", "error", "A query of training data is empty or only white space."),
     Kind("empty_positive", "empty positive", "error", "A positive of training data is empty or only white space."),
-    Kind(
-        "negatives_without_kinds",
-        "negatives that do not fit their kinds",
-        "error",
-        "A row of training data does not have one kind for each negative.",
-    ),
-    Kind(
-        "unknown_negative_kind",
-        "unknown kind of negative",
-        "error",
-        "The kind of a negative is neither `provided` nor `random`.",
-    ),
-    Kind(
-        "label_without_training_rows",
-        "label without training rows",
-        "warning",
+    Kind("negatives_without_kinds", "negatives that do not fit their kinds", "error",
+        "A row of training data does not have one kind for each negative."),
+    Kind("unknown_negative_kind", "unknown kind of negative", "error",
+        "The kind of a negative is neither `provided` nor `random`."),
+    Kind("label_without_training_rows", "label without training rows", "warning",
         "A row of another split has a label that no row of train has, so that a classifier never predicts it (in a sample:"
-        " info).",
-    ),
-    Kind(
-        "few_rows_of_label",
-        "label with few training rows",
-        "warning",
+        " info)."),
+    Kind("few_rows_of_label", "label with few training rows", "warning",
         "A label has fewer training rows than mteb samples, and is not a `label_without_training_rows` (in a sample: info).",
-        "labels",
-    ),
-    Kind(
-        "split_leak",
-        "text also in an earlier split",
-        "warning",
+        "labels"),
+    Kind("split_leak", "text also in an earlier split", "warning",
         "A text (in pair tasks a pair, in retrieval a query) also occurs in an earlier split, either exactly or, if the"
         f" detail says so, only after folding ({FOLDING}), or only after invisible characters are removed and look-alike letters"
-        " of two scripts and `ё` and `е` are taken for one.",
-        "distinct texts of the later split",
-        exact_or_folded=True,
-    ),
-    Kind(
-        "near_leak",
-        "nearly the same text in an earlier split",
-        "warning",
+        " of two scripts and `ё` and `е` are taken for one.", "distinct texts of the later split", exact_or_folded=True),
+    Kind("near_leak", "nearly the same text in an earlier split", "warning",
         "A text (in pair tasks a pair, in retrieval a query) that is not a `split_leak` is a near-duplicate of one in an"
         f" earlier split: {NEAR}; or, if the detail says so, it has the same words in another order.",
-        "distinct texts of the later split",
-    ),
-    Kind(
-        "conflicting_label",
-        "the same text with different labels",
-        "warning",
+        "distinct texts of the later split"),
+    Kind("conflicting_label", "the same text with different labels", "warning",
         "A text (or pair of texts; in retrieval, a query with the text of a document) has two or more labels or scores"
         f" within a split or, if the detail says so, only with the two texts in either order, only after folding ({MEANINGFUL}),"
         " or only together with an earlier split; within a split it counts once, with the strictest of these; the detail counts"
         f" scores that differ by up to {NEAR_SCORES:.0%} of the scale apart from the others.",
-        "distinct texts",
-        exact_or_folded=True,
-    ),
-    Kind(
-        "identical_pair",
-        "identical texts that count as different",
-        "warning",
+        "distinct texts", exact_or_folded=True),
+    Kind("identical_pair", "identical texts that count as different", "warning",
         "The two sides of a pair are the same text, either exactly or, if the detail says so, only after folding, but its"
-        " score is below the highest of the scale, or its label is 0 (STS and pair classification).",
-        exact_or_folded=True,
-    ),
-    Kind(
-        "unjudged_twin",
-        "copy of a relevant document that is not judged",
-        "warning",
+        " score is below the highest of the scale, or its label is 0 (STS and pair classification).", exact_or_folded=True),
+    Kind("unjudged_twin", "copy of a relevant document that is not judged", "warning",
         "A document (in reranking, a candidate) has the same text as one judged relevant for a query, after folding, but is not"
         " itself judged for it; the detail counts those that are the same only after folding.",
-        "pairs of query and document, as a share of these and the judgements above zero together",
-    ),
-    Kind(
-        "query_in_corpus",
-        "query that is also a document",
-        "warning",
+        "pairs of query and document, as a share of these and the judgements above zero together"),
+    Kind("query_in_corpus", "query that is also a document", "warning",
         "A query equals a document, its text or its title, after folding; the detail counts those judged relevant to a document"
-        " with their text.",
-        "queries",
-    ),
-    Kind(
-        "shared_ids",
-        "query with the id of a document",
-        "warning",
+        " with their text.", "queries"),
+    Kind("shared_ids", "query with the id of a document", "warning",
         "A query has the id of a document, which mteb's tasks with `ignore_identical_ids` then never count as found for it.",
-        "queries",
-    ),
-    Kind(
-        "duplicate_pair",
-        "repeated pair",
-        "warning",
+        "queries"),
+    Kind("duplicate_pair", "repeated pair", "warning",
         "A pair of texts, in the same order, also occurs in an earlier row of its split, either exactly or, if the detail"
-        " says so, only after folding.",
-        "rows after the first; after folding, distinct pairs",
-        exact_or_folded=True,
-    ),
-    Kind(
-        "swapped_pair",
-        "pair repeated in reverse order",
-        "warning",
+        " says so, only after folding.", "rows after the first; after folding, distinct pairs", exact_or_folded=True),
+    Kind("swapped_pair", "pair repeated in reverse order", "warning",
         "A pair occurs in reverse order in an earlier row of its split or, if the detail says so, in an earlier split"
-        " (pair classification and STS).",
-    ),
-    Kind(
-        "duplicate_text",
-        "repeated text",
-        "warning",
+        " (pair classification and STS)."),
+    Kind("duplicate_text", "repeated text", "warning",
         "A text also occurs in an earlier row of its split, either exactly or, if the detail says so, only after folding (of rows"
         f" with labels or of several splits, {MEANINGFUL}; info if texts recur by design: the queries and candidates of"
         " reranking, and the sides of pairs, where one finding counts the rows with a side of an earlier row).",
-        "rows after the first; after folding, distinct texts",
-        exact_or_folded=True,
-    ),
-    Kind(
-        "empty_text",
-        "empty text",
-        "warning",
+        "rows after the first; after folding, distinct texts", exact_or_folded=True),
+    Kind("empty_text", "empty text", "warning",
         "A text is empty or only white space, NUL and characters that show nothing (U+2800, format characters), also that of a"
-        " document with a title.",
-    ),
-    Kind(
-        "mojibake",
-        "text decoded as another encoding",
-        "warning",
-        "A text contains UTF-8 that was read as Windows-1252, Latin-1 or Windows-1251: `Ã©` for `é`, `РїСЂРё` for `при`.",
-    ),
-    Kind(
-        "encoding_residue",
-        "traces of a wrong decoding",
-        "warning",
+        " document with a title."),
+    Kind("mojibake", "text decoded as another encoding", "warning",
+        "A text contains UTF-8 that was read as Windows-1252, Latin-1 or Windows-1251: `Ã©` for `é`, `РїСЂРё` for `при`."),
+    Kind("encoding_residue", "traces of a wrong decoding", "warning",
         "A text contains the traces of a wrong decoding: U+FFFD, a control character (C0, except tab and line ends, or C1),"
         " U+2028 or U+2029, an escape (`_x000D_`, `\\u0435`, `\\xd0`, or `\\n` outside programs), question marks for letters"
         " (`пр?вет`), or Russian in KOI8-R read as Windows-1251, in UTF-8 read as cp866, in Windows-1251 read as Latin-1; or it"
-        " is a printed value (`b'...'`, `['a', 'b']`).",
-    ),
-    Kind(
-        "html_residue",
-        "HTML tags or character references",
-        "warning",
+        " is a printed value (`b'...'`, `['a', 'b']`)."),
+    Kind("html_residue", "HTML tags or character references", "warning",
         "A text contains a tag of HTML or of MediaWiki (`<ref>`) with a name in lower or in upper case (`<link>` only with an"
         " attribute; those of several letters also after a space, `< br >`), an HTML comment, or a character reference, the usual"
-        " ones (`&nbsp`) also without their semicolon.",
-    ),
-    Kind(
-        "preprocessing_residue",
-        "traces of preprocessing",
-        "warning",
+        " ones (`&nbsp`) also without their semicolon."),
+    Kind("preprocessing_residue", "traces of preprocessing", "warning",
         "A text contains a bracket as a treebank writes it (`-LRB-`), a link that lost letters of its scheme (`tts://`), doubled"
         " quotation marks or the end of a record of a CSV file, a token of a language model (`<unk>`, `[CLS]`, `<|im_start|>`),"
-        " or words that a tokenizer divided (`▁`, `##ing`, `@@`): it is not what was written.",
-    ),
-    Kind(
-        "invisible_character",
-        "invisible characters",
-        "warning",
+        " or words that a tokenizer divided (`▁`, `##ing`, `@@`): it is not what was written."),
+    Kind("invisible_character", "invisible characters", "warning",
         "A text contains a character that a reader does not see and a tokenizer does: a soft hyphen, a zero-width space or"
         " joiner, a byte order mark, a mark of writing direction; those of emoji and those that Arabic, Hebrew and Indic"
-        " scripts need are not counted.",
-    ),
-    Kind(
-        "lookalike_word",
-        "word of Latin and Cyrillic letters",
-        "warning",
+        " scripts need are not counted."),
+    Kind("lookalike_word", "word of Latin and Cyrillic letters", "warning",
         "A word mixes Latin and Cyrillic letters that look alike (`сaхар` with a Latin `a`), in its middle or at its start: a"
-        " model does not know it.",
-    ),
-    Kind(
-        "wrong_language",
-        "text in another language",
-        "warning",
+        " model does not know it."),
+    Kind("wrong_language", "text in another language", "warning",
         f"A text of {MIN_LETTERS} letters or more is in none of the languages of its dataset (in bitext, not in that of its"
         " side), as two of three detectors say (of a text in Russian letters alone all three; of a longer text for most of its"
         f" parts); of tables with more than {LARGE_TABLE:,} rows, a fixed sample of {SAMPLE:,} rows is checked (`check"
         " --audit-language all`: all rows).",
-        f"texts of the checked rows with {MIN_LETTERS} letters or more; the count says of how many",
-    ),
-    Kind(
-        "wrong_script",
-        "text in another script",
-        "warning",
-        "A text has letters, but none of them is of the script of a language of its dataset (`rus-Cyrl`: Cyrillic).",
-    ),
-    Kind(
-        "label_by_length",
-        "length that tells the label",
-        "warning",
+        f"texts of the checked rows with {MIN_LETTERS} letters or more; the count says of how many"),
+    Kind("wrong_script", "text in another script", "warning",
+        "A text has letters, but none of them is of the script of a language of its dataset (`rus-Cyrl`: Cyrillic)."),
+    Kind("label_by_length", "length that tells the label", "warning",
         "The length of a text, or the difference in length of a pair, tells the label: of two rows, one with a label and one"
         " without (in reranking, of two candidates of a query), the length guesses which one has it in at least"
         f" {MIN_STRENGTH:.0%} of the cases and {STANDARD_ERRORS} standard errors above chance, for a label that at least"
         f" {MIN_LABEL_ROWS} rows have and {MIN_LABEL_ROWS} lack, or for {MIN_LABEL_ROWS} queries; in STS, the rank"
         f" correlation with the score is at least {2 * MIN_STRENGTH - 1:.1f} (info for labels and clusters of single texts,"
         " because kinds of texts differ in length).",
-        "labels of single texts; else pairs, or queries with candidates of both kinds",
-    ),
-    Kind(
-        "negative_is_positive",
-        "negative that is also a positive",
-        "warning",
+        "labels of single texts; else pairs, or queries with candidates of both kinds"),
+    Kind("negative_is_positive", "negative that is also a positive", "warning",
         "A negative of training data equals a positive of its row, exactly or, if the detail says so, only after folding: a"
-        " model is asked to move a text away from itself.",
-    ),
-    Kind(
-        "positive_is_query",
-        "positive that is the query",
-        "warning",
+        " model is asked to move a text away from itself."),
+    Kind("positive_is_query", "positive that is the query", "warning",
         "A positive of training data equals its query, exactly or, if the detail says so, only after folding: there is"
-        " nothing to learn from the pair.",
-    ),
-    Kind(
-        "duplicate_negative",
-        "negative repeated in its row",
-        "warning",
-        "A row of training data has the same negative twice, exactly or, if the detail says so, only after folding.",
-    ),
-    Kind(
-        "query_in_benchmark_test",
-        "text of a benchmark's test data",
-        "warning",
+        " nothing to learn from the pair."),
+    Kind("duplicate_negative", "negative repeated in its row", "warning",
+        "A row of training data has the same negative twice, exactly or, if the detail says so, only after folding."),
+    Kind("query_in_benchmark_test", "text of a benchmark's test data", "warning",
         "A query, or another text of training data, is also a text of a benchmark's test data, as the contamination index of"
-        " the source says; the detail says which kinds of matches were looked up.",
-        reported=True,
-    ),
-    Kind(
-        "contained_text",
-        "text inside a longer text of an earlier split",
-        "warning",
+        " the source says; the detail says which kinds of matches were looked up.", reported=True),
+    Kind("contained_text", "text inside a longer text of an earlier split", "warning",
         f"A text of {MIN_CONTAINED_WORDS} words or more (in pair tasks a pair; one side may be equal) that is neither a"
         " `split_leak` nor a `near_leak` is inside a longer text of an earlier split, after folding: all its words in a row, or"
         f" at least {MIN_SHARED_PERCENT} % of its runs of {CONTAINED_RUN} words; or, as info, a query is inside a document of its"
-        " split.",
-        "distinct texts of the later split; queries",
-    ),
-    Kind(
-        "qrels_at_chance",
-        "relevant documents that fit no better than others",
-        "warning",
+        " split.", "distinct texts of the later split; queries"),
+    Kind("qrels_at_chance", "relevant documents that fit no better than others", "warning",
         f"Queries share a rare word (one that at most {MAX_RARE_PERCENT} % of the relevant documents have; case and punctuation"
         " do not count) with their relevant documents about as often as with those of other queries: not more than twice as"
         f" often, nor by {STANDARD_ERRORS} standard errors (sign test), of at least {MIN_BLOCK} judgements (of"
         f" {2 * MAX_PAIRS:,} or more, a fixed part), as if they had been judged for other queries.",
-        "judgements above zero that were compared",
-    ),
-    Kind(
-        "pairs_at_chance",
-        "pairs that fit no better than texts of different rows",
-        "warning",
+        "judgements above zero that were compared"),
+    Kind("pairs_at_chance", "pairs that fit no better than texts of different rows", "warning",
         "The two texts of pairs fit no better than those of different rows, as in `qrels_at_chance`; in bitext, their lengths do"
-        " not either.",
-        "pairs that were compared",
-    ),
-    Kind(
-        "shifted_pairs",
-        "pairs shifted by a row",
-        "warning",
+        " not either.", "pairs that were compared"),
+    Kind("shifted_pairs", "pairs shifted by a row", "warning",
         "The first text of pairs (in retrieval, the query of judgements above zero) fits the second text of the row before or"
         f" after better than its own, by {MIN_SHIFT_LEAD} standard errors: more of them share a rare word, as in"
         " `qrels_at_chance`, or, in bitext, fit in length; in the whole split, or in one of up to 10 parts of at least"
-        f" {MIN_BLOCK} pairs.",
-        "pairs of these parts, as a share of those that were compared",
-    ),
-    Kind(
-        "frequent_positive",
-        "document relevant for many queries",
-        "warning",
+        f" {MIN_BLOCK} pairs.", "pairs of these parts, as a share of those that were compared"),
+    Kind("frequent_positive", "document relevant for many queries", "warning",
         f"A document is relevant for at least {FREQUENT_POSITIVE:.0%} of the queries of its split, and for {MIN_FREQUENT} or"
-        " more, ten times as many as if all documents were relevant for equally many.",
-        "judgements above zero",
-    ),
-    Kind(
-        "rule",
-        "violated rule",
-        "warning",
+        " more, ten times as many as if all documents were relevant for equally many.", "judgements above zero"),
+    Kind("rule", "violated rule", "warning",
         "A value violates a rule of `checks.yaml` (docs/checking.md), with whose name the detail begins (error or info if it"
-        " says so).",
-        reported=True,
-    ),
-    Kind(
-        "missing_value_text",
-        "text that says that there is none",
-        "warning",
-        "A text only says that something is missing: `N/A`, `None`, `-`, `#REF!`, `[deleted]`, `не указано`.",
-    ),
-    Kind(
-        "short_text",
-        "text of a single character",
-        "info",
-        "A text is a single character, ignoring surrounding white space.",
-    ),
-    Kind(
-        "surrounding_whitespace",
-        "white space around a text",
-        "info",
-        "A text begins or ends with white space, as a model receives it.",
-    ),
-    Kind(
-        "double_full_stop",
-        "two full stops at the end",
-        "info",
-        "A text ends with two full stops, ignoring white space: `..`, not `...`.",
-    ),
-    Kind(
-        "repeated_sentence",
-        "sentence repeated within a text",
-        "info",
+        " says so).", reported=True),
+    Kind("missing_value_text", "text that says that there is none", "warning",
+        "A text only says that something is missing: `N/A`, `None`, `-`, `#REF!`, `[deleted]`, `не указано`."),
+    Kind("short_text", "text of a single character", "info",
+        "A text is a single character, ignoring surrounding white space."),
+    Kind("surrounding_whitespace", "white space around a text", "info",
+        "A text begins or ends with white space, as a model receives it."),
+    Kind("double_full_stop", "two full stops at the end", "info",
+        "A text ends with two full stops, ignoring white space: `..`, not `...`."),
+    Kind("repeated_sentence", "sentence repeated within a text", "info",
         f"A sentence with {MIN_SENTENCE} characters or more between its `.`, `!` and `?` occurs twice in a text (not looked"
-        " for in the documents of retrieval).",
-    ),
-    Kind(
-        "personal_data",
-        "personal data",
-        "info",
+        " for in the documents of retrieval)."),
+    Kind("personal_data", "personal data", "info",
         "A text contains what has the form of an e-mail address (also masked: `name [at] host`), a phone number (North American,"
         " Russian, or with a country code), a postal address (of the United States with its ZIP code, of Russia with street and"
         " house), an IP address, a handle (`@name`, outside programs), a passport number behind that word or a key of a program;"
         " or, with valid check digits, the number of a payment card or a bank account (IBAN), a Russian insurance number (SNILS)"
-        " or tax number (INN; that of a company only behind that word).",
-        quoted=False,
-    ),
-    Kind(
-        "prompt_residue",
-        "part of a prompt",
-        "info",
+        " or tax number (INN; that of a company only behind that word).", quoted=False),
+    Kind("prompt_residue", "part of a prompt", "info",
         "A later line or sentence of a text begins with a part of a prompt (`Human:`, `Assistant:`, `Instruction:` ...), and"
         " the text is not a transcript, which begins with one; or the text begins as language models do when they refuse or"
-        " introduce an answer (`I'm sorry, but I cannot help`, `Sure! Here is`), or calls itself one.",
-    ),
-    Kind(
-        "near_duplicate",
-        "nearly the same text in an earlier row",
-        "info",
+        " introduce an answer (`I'm sorry, but I cannot help`, `Sure! Here is`), or calls itself one."),
+    Kind("near_duplicate", "nearly the same text in an earlier row", "info",
         "A text (in pair tasks a pair) is a near-duplicate of an earlier one of its split, without being equal to it after"
         f" folding: {NEAR}; or, if the detail says so, it has the same words in another order; the detail counts those with"
-        " another label or score than the text that they resemble.",
-        "distinct texts",
-    ),
-    Kind(
-        "side_leak",
-        "one side of a pair also in an earlier split",
-        "info",
+        " another label or score than the text that they resemble.", "distinct texts"),
+    Kind("side_leak", "one side of a pair also in an earlier split", "info",
         "One text of a pair, or both in different pairs, also occurs on either side of a pair of an earlier split, while the"
-        " pair itself does not (pair classification and STS).",
-    ),
-    Kind(
-        "length_outlier",
-        "unusually long text",
-        "info",
-        f"A text is longer than {LENGTH_OUTLIER_FACTOR} times the median length of the non-empty texts of its split.",
-    ),
-    Kind(
-        "label_leaking_column",
-        "column that tells the label",
-        "info",
+        " pair itself does not (pair classification and STS)."),
+    Kind("length_outlier", "unusually long text", "info",
+        f"A text is longer than {LENGTH_OUTLIER_FACTOR} times the median length of the non-empty texts of its split."),
+    Kind("label_leaking_column", "column that tells the label", "info",
         "A column that is neither text, label nor id tells a label from all others: Cramér's V with bias correction is at"
         f" least {MIN_ASSOCIATION} and its chi-squared statistic three standard deviations above chance, for a label that at"
         f" least {MIN_LABEL_ROWS} rows have and {MIN_LABEL_ROWS} lack (more than {NUMBER_GROUPS} different numbers or scores"
         f" are divided into {NUMBER_GROUPS} groups of equal size); a warning from {MIN_DECISIVE} on, unless its name"
-        " says that it holds the label again (`label_name`, `rating`).",
-        "labels",
-    ),
-    Kind(
-        "label_by_overlap",
-        "shared words that tell the label",
-        "info",
+        " says that it holds the label again (`label_name`, `rating`).", "labels"),
+    Kind("label_by_overlap", "shared words that tell the label", "info",
         "Shared words tell the label of a pair, or the relevant candidate of a query, as lengths do in `label_by_length`, but"
         f" in at least {MIN_OVERLAP_STRENGTH:.0%} of the cases (STS: {2 * MIN_OVERLAP_STRENGTH - 1:.1f}) if more shared words"
         " are the same or relevant, which is part of the task; measured is the share of all words of a pair that both texts"
         " have, or of the words of a query that a candidate has, after folding, and of more than"
         f" {MAX_COMPARED:,} candidates those of a fixed part of the queries (a warning if fewer shared words are the same or"
-        " relevant: the scale or the labels may be inverted).",
-        "pairs, or queries with candidates of both kinds",
-    ),
-    Kind(
-        "label_by_position",
-        "position that tells the relevant candidate",
-        "info",
+        " relevant: the scale or the labels may be inverted).", "pairs, or queries with candidates of both kinds"),
+    Kind("label_by_position", "position that tells the relevant candidate", "info",
         "The place of a candidate in the list of its query tells whether it is relevant, as lengths do in `label_by_length` (a"
-        f" warning if it does in {MIN_DECISIVE:.0%} of the cases or more).",
-        "queries with candidates of both kinds",
-    ),
-    Kind(
-        "label_sorted",
-        "rows sorted by label",
-        "info",
+        f" warning if it does in {MIN_DECISIVE:.0%} of the cases or more).", "queries with candidates of both kinds"),
+    Kind("label_sorted", "rows sorted by label", "info",
         f"Rows with the same label follow each other: in a split of {MIN_ORDERED_ROWS} rows or more, the share of rows with"
         f" the label of the row before is at least {MIN_ORDER:.0%} of the way from its value in a random order to 1 (scores"
-        f" are divided into {NUMBER_GROUPS} groups of equal size).",
-    ),
-    Kind(
-        "label_imbalance",
-        "label much rarer than others",
-        "info",
-        f"A label is more than {LABEL_IMBALANCE_FACTOR} times rarer than the most frequent label of its split.",
-        "labels",
-    ),
-    Kind(
-        "too_few_negatives",
-        "fewer than 7 negatives",
-        "info",
-        f"A row of training data has fewer than {MIN_NEGATIVES} negatives, those of the column `mined` included.",
-    ),
-    Kind(
-        "number_text",
-        "text that is only a number",
-        "info",
-        "A text is only a number: `1984`, `3,5`, `50 %`.",
-    ),
-    Kind(
-        "decomposed_letter",
-        "letters in two characters",
-        "info",
+        f" are divided into {NUMBER_GROUPS} groups of equal size)."),
+    Kind("label_imbalance", "label much rarer than others", "info",
+        f"A label is more than {LABEL_IMBALANCE_FACTOR} times rarer than the most frequent label of its split.", "labels"),
+    Kind("too_few_negatives", "fewer than 7 negatives", "info",
+        f"A row of training data has fewer than {MIN_NEGATIVES} negatives, those of the column `mined` included."),
+    Kind("number_text", "text that is only a number", "info", "A text is only a number: `1984`, `3,5`, `50 %`."),
+    Kind("decomposed_letter", "letters in two characters", "info",
         "A text contains a letter and a combining mark that Unicode joins into one character (NFC): `й` or `é` in two characters,"
-        " which other texts with the same words do not match.",
-    ),
-    Kind(
-        "junk_text",
-        "text that is not language",
-        "info",
+        " which other texts with the same words do not match."),
+    Kind("junk_text", "text that is not language", "info",
         "A text is only links; is mostly symbols (five in a row, and letters and digits are fewer than a quarter of it); ends in"
         " a loop, a character, word or phrase four times in a row or more, which is half of it or more; or contains base64 or"
-        " another long code.",
-    ),
-    Kind(
-        "markup_residue",
-        "markup other than HTML, or code",
-        "info",
+        " another long code."),
+    Kind("markup_residue", "markup other than HTML, or code", "info",
         "A text contains markup of a wiki, of BBCode, Markdown or LaTeX, a heading in brackets (`[title]`), JSON, or lines of a"
-        " program or a style sheet; the detail counts each.",
-    ),
-    Kind(
-        "placeholder",
-        "placeholder",
-        "info",
+        " program or a style sheet; the detail counts each."),
+    Kind("placeholder", "placeholder", "info",
         "A text contains a placeholder: a variable (`{name}`, `{{ name }}`, `%s`), a name for what was left out (`<NAME>`,"
-        " `[REDACTED]`, `[Your name]`), or `lorem ipsum`.",
-    ),
+        " `[REDACTED]`, `[Your name]`), or `lorem ipsum`."),
 )
+# fmt: on
 _LEARNED = (Kind(name, *words, learned=True) for name, words in LEARNED_KINDS.items())
 KINDS: Mapping[str, Kind] = MappingProxyType(
     {kind.name: kind for kind in sorted((*_KINDS, *_LEARNED), key=lambda kind: SEVERITIES.index(kind.severity))}
@@ -675,9 +359,16 @@ python -m cards.kinds > docs/findings.md
 """
 
 
-MEASURED = Path(__file__).parents[1] / "benchmarks" / "audit_quality.md"
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+JUDGED_HEADER = """\
+## How well they are found: true
+
+Two readers judged real texts one by one, from the text and the definition alone, without the code: all hits there were in 165,000
+texts from the raw files, and others drawn by hash. A hit is right if neither reader called it wrong. `tests/judgements` has the
+verdicts and where each text is, and `benchmarks/judged_hits.py` measures the rules with them; intervals are of 95 %.
+"""
 MEASURED_HEADER = """\
-## How well they are found
+## How well they are found: defined
 
 `benchmarks/audit_quality.py` plants defects of all kinds but those of training data, audits the tables as `check` does, and
 compares the rows that are reported with those that were planted. The cost is that of the whole audit, on one machine with two
@@ -698,7 +389,8 @@ def render_page() -> str:
         ]
         header = ["| kind | what it means | what is counted |", "| --- | --- | --- |"]
         sections.append("\n".join([f"## {severity}", "", MEANING[severity], "", *header, *rows]) + "\n")
-    return "\n".join([*sections, MEASURED_HEADER, MEASURED.read_text("utf-8")])
+    judged, planted = (BENCHMARKS.joinpath(name).read_text("utf-8") for name in ("judged_hits.md", "audit_quality.md"))
+    return "\n".join([*sections, JUDGED_HEADER, judged, MEASURED_HEADER, planted])
 
 
 def _escape(text: str) -> str:

@@ -269,8 +269,8 @@ def _invalid(where: str, found: str) -> ReleaseError:
 def encode(manifest: Manifest) -> bytes:
     """The bytes of a manifest.json: indented, UTF-8, keys in the order of the records, with a final newline.
 
-    `documents`, `unpinned`, `configs` of the prompts, and `texts_checked`, `twins` and `by_design` of a finding, are left out where
-    there are none: older manifests do not have them.
+    `documents`, `unpinned`, `configs` of the prompts, and `texts_checked`, `twins` and `by_design` of a finding, are left out
+    where there are none: older manifests do not have them.
     """
     values = asdict(manifest)
     for key in ("documents", "unpinned"):
