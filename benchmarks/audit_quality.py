@@ -31,9 +31,9 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.planted_defects import PLANTERS, Planted, clean_dataset, russian_words  # noqa: E402
 from builders.shaping.folding import fold_text_1  # noqa: E402
 from cards.kinds import KINDS, LONG_TEXT_WORDS, SHINGLE_CHARACTERS, SHINGLE_WORDS  # noqa: E402
+from pipelines.audit.copies.near_duplicates import find_near_duplicates  # noqa: E402
 from pipelines.audit.findings import FindingRows  # noqa: E402
 from pipelines.audit.integrity import audit_integrity  # noqa: E402
-from pipelines.audit.near_duplicates import find_near_duplicates  # noqa: E402
 from pipelines.audit.quality import audit_tables  # noqa: E402
 
 

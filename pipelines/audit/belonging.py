@@ -18,8 +18,8 @@ import polars as pl
 
 from builders import tasks
 from cards.kinds import MAX_PAIRS, MAX_RARE_PERCENT, MIN_BLOCK, MIN_SHIFT_LEAD, STANDARD_ERRORS
+from pipelines.audit.copies.shingles import read_words
 from pipelines.audit.findings import FindingRows, summary_finding
-from pipelines.audit.shingles import read_words
 from pipelines.audit.tables import Frames, Location, count_rows, model_input, model_inputs, text_layouts
 
 MIN_UNEQUAL = 10  # rows that tell two pairings apart, for their number to say anything

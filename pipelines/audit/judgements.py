@@ -23,8 +23,8 @@ from cards.kinds import (
     NEAR_SCORES,
 )
 from cards.manifest import Severity
-from pipelines.audit.containment import EQUAL, find_contained
-from pipelines.audit.duplicates import FOLDED_DETAIL, MEANING_DETAIL, describe_parts
+from pipelines.audit.copies.containment import EQUAL, find_contained
+from pipelines.audit.copies.duplicates import FOLDED_DETAIL, MEANING_DETAIL, describe_parts
 from pipelines.audit.findings import EXAMPLES, FindingRows, findings_for_each, findings_where, summary_finding
 from pipelines.audit.shortcuts import number_groups
 from pipelines.audit.statistics import count_labels
@@ -223,7 +223,7 @@ def audit_judgements(task: tasks.Task, frames: Frames, split: str, corpus_survey
 def with_folded_texts(corpus_survey: pl.DataFrame, near_duplicates: pl.DataFrame) -> pl.DataFrame:
     """The survey of a corpus with `folded`: for documents with the same folded text, the `texts` of the first of them.
 
-    near_duplicates: those of the corpus, see pipelines.audit.duplicates.
+    near_duplicates: those of the corpus, see pipelines.audit.copies.duplicates.
     """
     same, texts = near_duplicates.filter("is_same"), corpus_survey["texts"]
     firsts = pl.DataFrame({"texts": texts.gather(same["position"]), "folded": texts.gather(same["twin"])})

@@ -20,7 +20,7 @@ from builders.spec import KnownFinding
 from cards.kinds import KINDS, SAMPLE
 from cards.manifest import SEVERITIES, Finding
 from pipelines.audit.belonging import find_unrelated_pairs
-from pipelines.audit.duplicates import (
+from pipelines.audit.copies.duplicates import (
     audit_duplicates,
     audit_leaks,
     find_identical_pairs,

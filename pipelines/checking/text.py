@@ -13,7 +13,7 @@ from cards.evidence import FindingGroup, Quote, differing, group_findings, list_
 from cards.figures import figure_name
 from cards.kinds import KINDS, find_kind
 from cards.manifest import SEVERITIES, Finding, Severity
-from pipelines.audit.duplicates import FOLDED_DETAIL, MEANING_DETAIL
+from pipelines.audit.copies.duplicates import FOLDED_DETAIL, MEANING_DETAIL
 from pipelines.process.tables import WIDTH, column_widths, fact, number_table, table_lines, wrap
 from pipelines.release.comparison import Change
 

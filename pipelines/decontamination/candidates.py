@@ -9,8 +9,8 @@ import numpy.typing as npt
 import polars as pl
 
 from builders.shaping.folding import fold_texts, hash_texts
-from pipelines.audit.near_duplicates import BANDS, MIN_COMMON_BANDS
-from pipelines.audit.shingles import take_rows, take_slices
+from pipelines.audit.copies.near_duplicates import BANDS, MIN_COMMON_BANDS
+from pipelines.audit.copies.shingles import take_rows, take_slices
 from pipelines.decontamination.fingerprints import (
     ANCHOR_WORDS,
     SHORT_WORDS,

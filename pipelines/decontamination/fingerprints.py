@@ -1,7 +1,7 @@
 """Fingerprints of texts: the numbers by which a text of a benchmark is recognised in a training corpus.
 
-Texts are read as words in the way of pipelines.audit.shingles: from their bytes, without case and punctuation, roughly. Every
-run of words has a number, and prefix sums give that of any run at once. With a factor f, and modulo 2^64, the words a, b, c, d
+Texts are read as words in the way of pipelines.audit.copies.shingles: from their bytes, without case and punctuation, roughly.
+Every run of words has a number, and prefix sums give that of any run at once. With a factor f, and modulo 2^64, the words a, b, c, d
 have the sums
 
     0,  a,  a + bf,  a + bf + cf²,  a + bf + cf² + df³
@@ -27,8 +27,8 @@ import numpy.typing as npt
 import polars as pl
 
 from builders.shaping.folding import fold_texts, hash_texts
-from pipelines.audit.near_duplicates import BANDS, band_numbers
-from pipelines.audit.shingles import (
+from pipelines.audit.copies.near_duplicates import BANDS, band_numbers
+from pipelines.audit.copies.shingles import (
     FACTORS,
     LEAD,
     Ragged,
@@ -177,7 +177,7 @@ def chunk_offsets(texts: pl.Series, starts: Array) -> Iterator[tuple[int, int]]:
 
 def read_runs(texts: pl.Series) -> Runs:
     """The words and runs of texts (String, without nulls)."""
-    # pipelines.audit.shingles takes `№` for a sign, to be fast; the folded text has the letters `no`.
+    # pipelines.audit.copies.shingles takes `№` for a sign, to be fast; the folded text has the letters `no`.
     words = read_words(texts.str.replace_all("№", "no", literal=True))
     sums = np.zeros(len(words.numbers) + 1, np.uint64)
     np.cumsum(words.numbers * _powers(FACTORS[0], len(words.numbers)), out=sums[1:])

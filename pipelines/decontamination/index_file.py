@@ -22,8 +22,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from builders.errors import SourceError
-from pipelines.audit.near_duplicates import BANDS
-from pipelines.audit.shingles import Ragged, offsets_from_lengths, take_rows, take_slices
+from pipelines.audit.copies.near_duplicates import BANDS
+from pipelines.audit.copies.shingles import Ragged, offsets_from_lengths, take_rows, take_slices
 from pipelines.decontamination.fingerprints import (
     ANCHOR_WORDS,
     MAX_SEEDS,

@@ -10,7 +10,7 @@ whose similarity is only estimated comes last:
 
 - exact: both are the same;
 - folded: both are the same without case, punctuation and spacing (builders.shaping.folding);
-- near: they share at least a share of their shingles, as near-duplicates do (pipelines.audit.near_duplicates);
+- near: they share at least a share of their shingles, as near-duplicates do (pipelines.audit.copies.near_duplicates);
 - contained: all words of the text of the index, ANCHOR_WORDS or more, follow each other in the row of the corpus, without regard
   to case, punctuation and signs; also where one field of the row ends and the next begins.
 
@@ -28,7 +28,7 @@ import polars as pl
 import pyarrow as pa
 
 from builders.shaping.folding import fold_texts, hash_texts
-from pipelines.audit.near_duplicates import (
+from pipelines.audit.copies.near_duplicates import (
     BANDS,
     COMPARED_PAIRS,
     EXACT_ROWS,
@@ -37,7 +37,7 @@ from pipelines.audit.near_duplicates import (
     count_shared,
     exact_shingles,
 )
-from pipelines.audit.shingles import Words, expand_ranges, stack_rows, take_rows
+from pipelines.audit.copies.shingles import Words, expand_ranges, stack_rows, take_rows
 from pipelines.checking.batches import TextBatch
 from pipelines.decontamination.candidates import (
     RunCandidates,

@@ -23,7 +23,7 @@ import numpy.typing as npt
 import polars as pl
 
 from builders.shaping.folding import fold_texts
-from pipelines.audit.shingles import Words, take_slices
+from pipelines.audit.copies.shingles import Words, take_slices
 from pipelines.decontamination.fingerprints import PASSAGE_WORDS, SEED_WORDS, Runs, seed_positions
 from pipelines.decontamination.index_file import MAX_OWNERS, Lookup, weigh_seeds
 

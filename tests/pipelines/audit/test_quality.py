@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from builders import tasks
 from cards.kinds import KINDS
 from cards.manifest import Finding
-from pipelines.audit.duplicates import FOLDED_DETAIL, MEANING_DETAIL
+from pipelines.audit.copies.duplicates import FOLDED_DETAIL, MEANING_DETAIL
 from tests.pipelines.audit.test_integrity import PLANTED as DEFECTS
 from tests.support.tables import (
     TASKS,

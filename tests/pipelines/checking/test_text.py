@@ -7,7 +7,7 @@ from typing import Any
 
 from cards.evidence import Quote
 from cards.manifest import Finding
-from pipelines.audit.duplicates import FOLDED_DETAIL
+from pipelines.audit.copies.duplicates import FOLDED_DETAIL
 from pipelines.checking.text import check_page, difference_page, finding_name
 from pipelines.process.tables import fold, table
 from pipelines.release.comparison import Change

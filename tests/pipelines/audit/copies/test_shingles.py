@@ -1,4 +1,4 @@
-"""pipelines.audit.shingles: texts that are equal after folding have the same rough shingles, whatever their bytes."""
+"""pipelines.audit.copies.shingles: texts that are equal after folding have the same rough shingles, whatever their bytes."""
 
 from itertools import pairwise
 
@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.shaping.folding import fold_text_1
-from pipelines.audit import shingles
-from pipelines.audit.shingles import read_words, rough_shingles
+from pipelines.audit.copies import shingles
+from pipelines.audit.copies.shingles import read_words, rough_shingles
 
 PIECES = st.sampled_from(
     [

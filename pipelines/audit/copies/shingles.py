@@ -4,7 +4,7 @@ Shingles are the runs of SHINGLE_WORDS words of a text of LONG_TEXT_WORDS words 
 letters of one with fewer than OVERLAP_WORDS words; the gap between two words counts as a letter. A text between the two bounds
 has both kinds, so that it can be compared with a shorter text and with a longer one. Rough shingles ignore what
 builders.shaping.folding removes (case, punctuation, white space) and a little more (the end of a long word, a `+`, some
-differences between letters). So they only propose which texts may be near-duplicates; pipelines.audit.near_duplicates then
+differences between letters). So they only propose which texts may be near-duplicates; pipelines.audit.copies.near_duplicates then
 compares the folded texts.
 
 English, German and Russian texts are read as they are. A text with any other character is folded first.

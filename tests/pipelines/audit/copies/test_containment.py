@@ -1,4 +1,4 @@
-"""pipelines.audit.containment: texts inside longer texts of an earlier split are those that comparing all pairs finds."""
+"""pipelines.audit.copies.containment: texts inside longer texts of an earlier split are those that comparing all pairs finds."""
 
 import random
 
@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.audit import containment
-from pipelines.audit.containment import EQUAL, MOST, WHOLE, find_contained
+from pipelines.audit.copies import containment
+from pipelines.audit.copies.containment import EQUAL, MOST, WHOLE, find_contained
 
 TEXT = "Пчёлы, что зимовали в улье, в марте вылетают искать вербу и орешник"
 WORDS = [f"слово{number}" for number in range(40)]
@@ -84,7 +84,7 @@ def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     longer = [f"{number} {TEXT} {number % 7} в долине" for number in range(30)]
     texts = [f"{TEXT} {number}" for number in range(7)]
     whole = contained(longer, texts)
-    monkeypatch.setattr("pipelines.audit.near_duplicates.BATCH_ROWS", 7)
+    monkeypatch.setattr("pipelines.audit.copies.near_duplicates.BATCH_ROWS", 7)
     monkeypatch.setattr(containment, "CHUNK_ROWS", 3)
     monkeypatch.setattr(containment, "COMPARED_PAIRS", 2)
     assert contained(longer, texts) == whole == [(30 + number, 0, number, WHOLE) for number in range(7)]

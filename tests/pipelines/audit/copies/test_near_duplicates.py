@@ -1,4 +1,4 @@
-"""pipelines.audit.near_duplicates: MinHash finds the same near-duplicates as comparing all pairs."""
+"""pipelines.audit.copies.near_duplicates: MinHash finds the same near-duplicates as comparing all pairs."""
 
 import os
 import random
@@ -13,9 +13,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from builders.shaping.folding import fold_text_1
-from pipelines.audit import near_duplicates
-from pipelines.audit.near_duplicates import Sets, find_near_duplicates
-from pipelines.audit.shingles import LONG_TEXT_WORDS, OVERLAP_WORDS, SHINGLE_CHARACTERS, SHINGLE_WORDS
+from pipelines.audit.copies import near_duplicates
+from pipelines.audit.copies.near_duplicates import Sets, find_near_duplicates
+from pipelines.audit.copies.shingles import LONG_TEXT_WORDS, OVERLAP_WORDS, SHINGLE_CHARACTERS, SHINGLE_WORDS
 from tests.support.paths import ROOT
 
 LEXICON = ("улей", "Дом", "река", "honey", "Bäcker", "это", "и", "в", "№5", "1,5", "Ёж", "конец", "ей-богу", "wax")
@@ -236,7 +236,7 @@ def test_an_empty_table_has_no_near_duplicates() -> None:
 SCRIPT = """
 import sys
 import polars as pl
-from pipelines.audit.near_duplicates import compute_bands
+from pipelines.audit.copies.near_duplicates import compute_bands
 texts = [sys.argv[1] + " " * n + str(n // 2) for n in range(50)]
 print(compute_bands([pl.DataFrame({"text": texts})])[1].tolist())
 """

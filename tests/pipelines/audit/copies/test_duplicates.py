@@ -1,12 +1,10 @@
-"""pipelines.audit.duplicates: repeated texts, whose severity depends on the task. pipelines.audit.duplicates: pairs with
-equal sides, and scores that such a pair may have. pipelines.audit.duplicates: texts in two splits.
-"""
+"""Repeated texts, whose severity depends on the task; pairs with equal sides, and scores that they may have; texts in two splits."""
 
 import polars as pl
 import pytest
 
 import embedding_datasets as ed
-from pipelines.audit.duplicates import DISGUISED_DETAIL, FOLDED_DETAIL, MEANING_DETAIL, REORDERED_DETAIL
+from pipelines.audit.copies.duplicates import DISGUISED_DETAIL, FOLDED_DETAIL, MEANING_DETAIL, REORDERED_DETAIL
 from tests.support.tables import Change, clean_tables, combine, quality_findings, resolve_names, with_rows, with_value
 
 

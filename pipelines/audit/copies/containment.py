@@ -5,7 +5,7 @@ CONTAINED_RUN words. MinHash cannot find this: a sentence and its article share 
 
 An example: a text has 20 runs. A longer text that has 90 % of them lacks at most two, so of any 7 it has at least 5. These 7
 are the probes of the text, its rarest runs among the texts beside it. The earlier splits are read once, and a text of theirs with
-5 of the 7 is compared word by word. Probes are runs of rough words (pipelines.audit.shingles); what is compared is folded.
+5 of the 7 is compared word by word. Probes are runs of rough words (pipelines.audit.copies.shingles); what is compared is folded.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,8 +16,16 @@ import polars as pl
 
 from builders.shaping.folding import fold_text_1
 from cards.kinds import CONTAINED_RUN, MIN_CONTAINED_WORDS, MIN_SHARED_PERCENT
-from pipelines.audit.near_duplicates import read_batches, read_rows
-from pipelines.audit.shingles import Array, Ragged, hash_runs, join_rows, offsets_from_lengths, read_words, stack_rows
+from pipelines.audit.copies.near_duplicates import read_batches, read_rows
+from pipelines.audit.copies.shingles import (
+    Array,
+    Ragged,
+    hash_runs,
+    join_rows,
+    offsets_from_lengths,
+    read_words,
+    stack_rows,
+)
 from pipelines.process.stages import counted, stage
 
 # Of a uint64: a row of a batch, how frequent a run is (estimated by its first bits), and the run.

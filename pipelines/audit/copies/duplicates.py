@@ -11,9 +11,9 @@ import polars as pl
 
 from builders import tasks
 from cards.manifest import Severity
-from pipelines.audit.containment import EQUAL, WHOLE, find_contained
+from pipelines.audit.copies.containment import EQUAL, WHOLE, find_contained
+from pipelines.audit.copies.near_duplicates import find_near_duplicates
 from pipelines.audit.findings import FindingRows, findings_where
-from pipelines.audit.near_duplicates import find_near_duplicates
 from pipelines.audit.survey import Surveys, first_rows, swapped_texts, texts_key
 from pipelines.audit.tables import finding_column, model_inputs
 from pipelines.audit.texts import condition_column

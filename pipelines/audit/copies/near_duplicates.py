@@ -6,7 +6,7 @@ LONG_TEXT_WORDS words or more, else its runs of SHINGLE_CHARACTERS characters; t
 rows have two texts each, both must be near-duplicates of their counterparts.
 
 MinHash selects the rows that may have a near-duplicate. Each row gets BANDS numbers, each made of ROWS_PER_BAND minimal hashes
-of its rough shingles (pipelines.audit.shingles); rows that agree in MIN_COMMON_BANDS bands are candidates. An example: two
+of its rough shingles (pipelines.audit.copies.shingles); rows that agree in MIN_COMMON_BANDS bands are candidates. An example: two
 minimal hashes are equal with the probability of the Jaccard similarity, so two texts with similarity 0.9 agree in a band with
 probability 0.9^5 = 0.59, and in fewer than 2 of 14 bands with 0.41^14 + 14 * 0.59 * 0.41^13 = 0.00008: one pair in 12,000 is
 missed. With similarity 0.5 a pair agrees in a band with probability 0.03, and one pair in fifteen are candidates.
@@ -35,7 +35,7 @@ from rensa import RMinHash
 from builders.batches import map_in_order
 from builders.shaping.folding import fold_text_1
 from cards.kinds import MIN_SHARED_PERCENT, SHINGLE_CHARACTERS, SHINGLE_WORDS
-from pipelines.audit.shingles import (
+from pipelines.audit.copies.shingles import (
     FACTORS,
     Array,
     Ragged,
