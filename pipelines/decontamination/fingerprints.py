@@ -1,8 +1,8 @@
 """Fingerprints of texts: the numbers by which a text of a benchmark is recognised in a training corpus.
 
 Texts are read as words in the way of pipelines.audit.copies.shingles: from their bytes, without case and punctuation, roughly.
-Every run of words has a number, and prefix sums give that of any run at once. With a factor f, and modulo 2^64, the words a, b, c, d
-have the sums
+Every run of words has a number, and prefix sums give that of any run at once. With a factor f, and modulo 2^64, the words a, b,
+c, d have the sums
 
     0,  a,  a + bf,  a + bf + cf²,  a + bf + cf² + df³
 
