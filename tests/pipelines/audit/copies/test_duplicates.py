@@ -1,4 +1,4 @@
-"""Repeated texts, whose severity depends on the task; pairs with equal sides, and scores they may have; texts in two splits.
+"""Repeated texts, whose severity depends on the task; pairs with equal sides, and their scores; texts in two splits."""
 
 import polars as pl
 import pytest
