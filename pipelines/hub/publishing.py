@@ -63,7 +63,7 @@ def record_publication(hub: HubClient, plan: Plan, commit: str, requested: Path 
     if ledger.record_publication(plan.manifest, plan.repo, commit, path):
         todo = ": commit it" if path == ledger.LEDGER else ""
         logger.info("%s: recorded as published in %s%s", plan.manifest.name, path.name, todo)
-    entry = ledger.find_entry(plan.manifest.dataset, plan.version, path)
+    entry = ledger.find_entry(plan.manifest.dataset, plan.manifest.version, path)
     recorded = entry.commits.get(plan.repo, commit) if entry else commit
     if recorded != commit:
         logger.warning(
@@ -107,7 +107,7 @@ def to_json(plan: Plan, publication: Publication[Plan] | None = None) -> dict[st
     """A plan, and the result of publishing, as JSON takes it."""
     return {
         "dataset": plan.manifest.dataset,
-        "version": plan.version,
+        "version": plan.manifest.version,
         "repo": plan.repo,
         "tag": plan.tag,
         "state": publication.state if publication else plan.state,
