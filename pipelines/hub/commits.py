@@ -155,7 +155,7 @@ def commit_plan(
             return existing
         try:
             return _commit(hub, plan, at, title, create_pr=options.create_pr, prepare=prepare)
-        except client.hub_errors() as error:
+        except client.HUB_ERRORS as error:
             # It may be unknown whether the commit was made: the next plan finds out.
             if _is_conflict(plan, client.explain_error(error)) and conflicts < MAX_CONFLICTS:
                 conflicts += 1
