@@ -202,7 +202,7 @@ def _is_sample(settings: BuildSettings) -> bool:
 
 def is_current(release_dir: Path, manifest: Manifest, identity: Identity) -> bool:
     """Whether a release is what a build with this identity would give, with all of its files."""
-    return manifest.has_identity(identity) and folder.has_all_files(release_dir, manifest)
+    return manifest.has_identity(identity) and not folder.find_damage(release_dir, manifest)
 
 
 def has_same_rows(release_dir: Path, old: Manifest, identity: Identity) -> bool:
