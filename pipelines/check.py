@@ -206,8 +206,8 @@ def _check_organisation(options: argparse.Namespace) -> int:
         recorded = publication_ledger(hub, options.ledger) is not None
         expected = Expectations(entries, recorded, options.output, default_cache(), download=not options.no_download)
         with show_stages(options.org):
-            repositories = organisation.find_repositories(hub, options.org, expected, names)
-        inspected = organisation.inspect_repositories(hub, repositories, expected)
+            ours, others = organisation.find_repositories(hub, options.org, expected, names)
+        inspected = organisation.inspect_repositories(hub, ours, expected)
         while True:
             with show_stages(options.org), stage(f"dataset {len(datasets) + 1}"):
                 dataset = next(inspected, None)
@@ -220,7 +220,7 @@ def _check_organisation(options: argparse.Namespace) -> int:
         command.print_error(error)
         code = error.exit_code if isinstance(error, UsageError) else PublishError.exit_code
     if options.format != "json" and (datasets or not code):
-        print(organisation.page(options.org, datasets, repositories.others, expected), flush=True)
+        print(organisation.page(options.org, datasets, others, expected), flush=True)
     return code or int(not datasets or any(dataset.state != "sound" for dataset in datasets))
 
 

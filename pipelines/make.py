@@ -20,7 +20,7 @@ from pipelines.release import fingerprint, folder, ledger
 from pipelines.release.comparison import describe_difference
 from pipelines.release.finding_files import write_findings
 from pipelines.release.fingerprint import earlier_recipes
-from pipelines.release.staging import checkpoint_dir, dataset_lock, recover_release, staged_release
+from pipelines.release.staging import checkpoint_dir, dataset_lock, recover_release, staged_folder
 from pipelines.release.writing import write_again, write_release
 
 if TYPE_CHECKING:
@@ -105,14 +105,14 @@ def make(definition: Definition, version: str, settings: BuildSettings) -> Build
             _refuse_to_replace_complete(release_dir, old, identity, force=settings.force)
         scores, notes = _read_scores(release_dir)
         if old is not None and not settings.force and has_same_rows(release_dir, old, identity):
-            with staged_release(release_dir) as staging_dir:
+            with staged_folder(release_dir) as staging_dir:
                 manifest = write_again(
                     definition, identity, old, release_dir, staging_dir, findings_dir=findings_dir, scores=scores
                 )
             notes = (*notes, f"{manifest.name}: rows unchanged, card and manifest rewritten")
         else:
             checkpoints = checkpoint_dir(settings.raw.cache, identity) if dataset.checkpoints else nullcontext()
-            with checkpoints as own_dir, staged_release(release_dir) as staging_dir:
+            with checkpoints as own_dir, staged_folder(release_dir) as staging_dir:
                 raw = {key: found.raw for key, found in inputs.items()}
                 manifest = write_release(
                     definition, identity, raw, staging_dir, own_dir, findings_dir=findings_dir, scores=scores
@@ -210,7 +210,7 @@ def _is_sample(settings: BuildSettings, definition: Definition) -> bool:
 
 def is_current(release_dir: Path, manifest: Manifest, identity: Identity) -> bool:
     """Whether a release is what a build with this identity would give, with all of its files."""
-    return manifest.has_identity(identity) and folder.has_all_files(release_dir, manifest)
+    return manifest.has_identity(identity) and not folder.find_damage(release_dir, manifest)
 
 
 def has_same_rows(release_dir: Path, old: Manifest, identity: Identity) -> bool:

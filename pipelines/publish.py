@@ -261,7 +261,7 @@ def _page(plan: Plan, publication: Publication[Plan] | None) -> list[str]:
 
     manifest = plan.manifest
     rows = ", ".join(f"{location} {count:,}" for location, count in manifest.rows.items())
-    lines = [f"{manifest.dataset} {plan.version}: {publication.state if publication else plan.state}"]
+    lines = [f"{manifest.dataset} {manifest.version}: {publication.state if publication else plan.state}"]
     if publication:
         lines += [f"  at        {publication.url}", f"  commit    {publication.commit}"]
     created = " (to be created)" if plan.at is None and not publication else ""

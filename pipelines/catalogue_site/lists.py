@@ -38,11 +38,9 @@ from pipelines.audit.tables import JUDGED_TABLES, Frames, row_id
 from pipelines.release.comparison import (
     Change,
     RowMatch,
-    Sides,
     compare_figures,
     compare_table,
     pair_tables,
-    scan_table,
 )
 
 PAGE_RECORDS = 1_000
@@ -349,13 +347,12 @@ def compare_versions(
     """
     changes = []
     for number, (before, after) in enumerate(pair_tables(old[1], new[1]), 1):
-        sides = (scan_table(old[0], before), scan_table(new[0], after))
-        change, match = compare_table(before, after, sides)
+        change, match = compare_table((old[0], before), (new[0], after))
         lists = {}
         if match is not None and with_rows:
             large = max(table.num_bytes for table in (before, after) if table) > MAX_BYTES
             limit = MAX_LISTED if large else None
-            lists = _write_lists(page_dir, f"{folder}/table-{number}", match, sides, limit=limit)
+            lists = _write_lists(page_dir, f"{folder}/table-{number}", match, limit=limit)
         columns = [tuple(column.name for column in table.columns) if table else () for table in (before, after)]
         changes.append(TableChange(**vars(change), old_columns=columns[0], new_columns=columns[1], lists=lists))
     return changes
@@ -366,21 +363,16 @@ def changed_figures(old: Path, new: Path) -> list[tuple[str, Any, Any]]:
     return [(name, *values) for name, values in compare_figures(old, new)[0].items()]
 
 
-def _write_lists(
-    page_dir: Path, folder: str, match: RowMatch, sides: Sides, *, limit: int | None
-) -> dict[str, RecordList]:
+def _write_lists(page_dir: Path, folder: str, match: RowMatch, *, limit: int | None) -> dict[str, RecordList]:
     """Write the rows that differ. limit: only the first so many of each list."""
-    old, new = sides
-    assert old is not None
-    assert new is not None
     changed = match.changed if limit is None else match.changed.head(limit)
     lists = {}
-    for name, table, positions in (("removed", old, match.removed), ("added", new, match.added)):
+    for name, table, positions in (("removed", match.old, match.removed), ("added", match.new, match.added)):
         shown = positions if limit is None else positions.head(limit)
         if shown.len():
             lists[name] = write_list(page_dir, f"{folder}/{name}", (list(row) for row in _rows(table, shown)))
     if changed.height:
-        both = zip(_rows(old, changed["old"]), _rows(new, changed["new"]), strict=True)
+        both = zip(_rows(match.old, changed["old"]), _rows(match.new, changed["new"]), strict=True)
         records = ([name, position, before, after] for (_, _, before), (name, position, after) in both)
         lists["changed"] = write_list(page_dir, f"{folder}/changed", records)
     return lists

@@ -18,7 +18,6 @@ from cards.manifest import Manifest
 from pipelines.hub.repository import Snapshot, listed_digests
 from pipelines.release.statements import CONTENT, STATEMENT, Statement, compare_subjects
 
-FOLDER = "attestations"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,100}")
 
 
@@ -33,8 +32,7 @@ def read_statement(path: Path, release_dir: Path, manifest: Manifest, main: Snap
 
     Raises PublishError for a file that is not a statement about exactly this release, and where main has another one of its name.
     """
-    content = _read(path)
-    statement = _statement(content, path)
+    content, statement = _read_statement(path)
     faults = compare_subjects(statement, release_dir, manifest)
     if not any(CONTENT in subject["digest"] for subject in statement["subject"]):
         faults.append("its rows are not named")
@@ -43,9 +41,10 @@ def read_statement(path: Path, release_dir: Path, manifest: Manifest, main: Snap
             "the statement is not about this release", where=str(path), found=faults[0], expected=manifest.name
         )
     if not NAME.fullmatch(path.stem):
-        todo = "rename it: letters, digits, `_`, `-` and `.`"
-        raise PublishError("the statement cannot keep its name", where=str(path), todo=todo)
-    target = f"{FOLDER}/v{manifest.version}-{path.stem}.json"
+        raise PublishError(
+            "the statement cannot keep its name", where=str(path), todo="rename it: letters, digits, `_`, `-` and `.`"
+        )
+    target = f"attestations/v{manifest.version}-{path.stem}.json"
     listed = main.digests.get(target) if main else None
     if listed is None:
         return {target: content}
@@ -54,24 +53,19 @@ def read_statement(path: Path, release_dir: Path, manifest: Manifest, main: Snap
     return {}
 
 
-def _read(path: Path) -> bytes:
+def _read_statement(path: Path) -> tuple[bytes, Statement]:
+    """The content of a file, and the statement in it, signed or not. Raises PublishError for anything else."""
     try:
-        return limits.read_at_most(path, limits.MAX_MANIFEST)
+        content = limits.read_at_most(path, limits.MAX_MANIFEST)
+        statement = msgspec.json.decode(unwrap_statement(content), type=dict[str, Any])
+        msgspec.convert(statement.get("subject"), tuple[_Subject, ...])
+        found = str(statement.get("_type"))
     except OSError as error:
         raise PublishError(
             "the statement cannot be read", where=str(path), found=error.strerror or str(error)
         ) from None
-
-
-def _statement(content: bytes, path: Path) -> Statement:
-    """A statement, signed or not. Raises PublishError for anything else."""
-    found = ""
-    try:
-        statement = msgspec.json.decode(unwrap_statement(content), type=dict[str, Any])
-        msgspec.convert(statement.get("subject"), tuple[_Subject, ...])
     except INVALID_STATEMENT as error:
-        statement, found = {}, str(error)
-    if statement.get("_type") != STATEMENT:
-        found = (found or str(statement.get("_type")))[:200]
-        raise PublishError("not a statement", where=str(path), found=found, expected=STATEMENT)
-    return statement
+        found = str(error)
+    if found != STATEMENT:
+        raise PublishError("not a statement", where=str(path), found=found[:200], expected=STATEMENT)
+    return content, statement

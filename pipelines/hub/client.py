@@ -46,22 +46,6 @@ class Trouble:
     retry_after: float | None = None
 
 
-def limit_silence(connect: float, read: float) -> None:
-    """Make hf_xet report a failure within seconds: it retries five times by itself, for up to six minutes, and says nothing.
-
-    One retry is left to it, because a call that fails as a whole starts a download from the beginning. What the user has set is
-    kept. hf_xet reads the settings when it is first used. connect, read: its timeouts, in seconds.
-    """
-    settings = {
-        "HF_XET_CLIENT_RETRY_MAX_ATTEMPTS": "1",
-        "HF_XET_CLIENT_RETRY_BASE_DELAY": "1s",
-        "HF_XET_CLIENT_CONNECT_TIMEOUT": f"{connect * 1000:.0f}ms",
-        "HF_XET_CLIENT_READ_TIMEOUT": f"{read * 1000:.0f}ms",
-    }
-    for name, value in settings.items():
-        os.environ.setdefault(name, value)
-
-
 def explain_xet_error(error: BaseException) -> Trouble | None:
     """Why Xet failed; None for an error that is not from hf_xet.
 
@@ -95,6 +79,10 @@ TIMEOUTS = {
     "WriteTimeout": "the Hub stopped taking data",
     "ConnectTimeout": "the Hub does not respond",
 }
+
+# What the Hub's library raises when a call fails. The bases of its error include the root of all errors of its HTTP library,
+# which is not the same in all versions; uploads hide errors in a RuntimeError, downloads in a ValueError.
+HUB_ERRORS: tuple[type[Exception], ...] = (*HfHubHTTPError.__bases__, OSError, RuntimeError, ValueError)
 
 logger = logging.getLogger(__name__)
 
@@ -141,7 +129,17 @@ def connect(
         disable_progress_bars()
     api = HfApi(endpoint=endpoint, token=token, library_name=installation.NAME, library_version=installation.version())
     patience = patience or Patience(retries=4, read=300)  # a commit of many files takes the Hub a while
-    limit_silence(patience.connect, patience.read)
+    # hf_xet retries five times by itself, for up to six minutes, and says nothing: with these settings, which it reads when it is
+    # first used, it reports a failure within seconds. One retry is left to it, because a call that fails as a whole starts a
+    # download from the beginning. What the user has set is kept.
+    settings = {
+        "HF_XET_CLIENT_RETRY_MAX_ATTEMPTS": "1",
+        "HF_XET_CLIENT_RETRY_BASE_DELAY": "1s",
+        "HF_XET_CLIENT_CONNECT_TIMEOUT": f"{patience.connect * 1000:.0f}ms",
+        "HF_XET_CLIENT_READ_TIMEOUT": f"{patience.read * 1000:.0f}ms",
+    }
+    for name, value in settings.items():
+        os.environ.setdefault(name, value)
     return HubClient(api, patience, error)
 
 
@@ -157,7 +155,7 @@ def call(hub: HubClient, what: str, repo: str, action: Callable[[], Answer], *, 
         try:
             configure_session(hub)
             return action()
-        except hub_errors() as error:
+        except HUB_ERRORS as error:
             failures += 1
             wait_or_raise(hub, what, repo, error, failures, denied=denied)
 
@@ -203,16 +201,6 @@ def configure_session(hub: HubClient) -> None:
     session.event_hooks = {"request": [*others, limit_waiting], "response": [refuse_long_wait]}
 
 
-def hub_errors() -> tuple[type[Exception], ...]:
-    """What the Hub's library raises when a call fails.
-
-    Its bases include the root of all errors of its HTTP library, which is not the same in all versions; uploads hide errors in
-    a RuntimeError, downloads in a ValueError.
-    """
-    http = [base for base in HfHubHTTPError.__bases__ if issubclass(base, Exception)]
-    return (*http, OSError, RuntimeError, ValueError)
-
-
 def explain_error(error: BaseException) -> Trouble:
     """Why a call failed, from the error or what it was raised from. It quotes nothing of a request, which may hold a token."""
     chain = [error]
@@ -256,10 +244,10 @@ def wait_or_raise(
 
 def call_failed(hub: HubClient, what: str, repo: str, trouble: Trouble, *, denied: str | None = None) -> DatasetError:
     """The error that a call for a repository ends in. denied: what to do where the token has no right to it."""
-    writing = hub.error is PublishError
+    verb = "write to" if hub.error is PublishError else "read"
     todo = {
         401: "log in again (hf auth login), or set HF_TOKEN to a token that is valid",
-        403: denied or f"use a token that may {'write to' if writing else 'read'} {repo} (HF_TOKEN, or hf auth login)",
+        403: denied or f"use a token that may {verb} {repo} (HF_TOKEN, or hf auth login)",
         404: "see that the name is right; a private repository needs a token that may read it",
         412: "somebody else commits to this repository at the same time: run the command again",
     }

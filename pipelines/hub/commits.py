@@ -49,16 +49,20 @@ class CommitPlan:
     """What a commit would do.
 
     at: the commit to build on, or the existing one where none is needed; None without a repository. writes: content or path on
-    disk, by path in the repository; empty where no commit is needed. deletes: paths. branch: where the commit is made. title,
-    description: its message. notes: what else the user should know.
+    disk, by path in the repository; empty where no commit is needed. known_digests: the sha256 of files to write, where it is
+    known without reading them. deletes: paths. branch: where the commit is made. title: the first line of its message, unless the
+    user gives another. description: the rest. notes: what else the user should know.
     """
 
     repo: str
     state: str
     at: Snapshot | None = None
     writes: Mapping[str, bytes | Path] = field(default_factory=dict, repr=False)
+    known_digests: Mapping[str, str] = field(default_factory=dict, repr=False)
     deletes: tuple[str, ...] = ()
     branch: str = repository.MAIN
+    title: str = ""
+    description: str = ""
     notes: tuple[str, ...] = ()
 
     @property
@@ -68,21 +72,6 @@ class CommitPlan:
             path: len(content) if isinstance(content, bytes) else content.stat().st_size
             for path, content in self.writes.items()
         }
-
-    @property
-    def known_digests(self) -> Mapping[str, str]:
-        """The sha256 of files to write, where it is known without reading them."""
-        return {}
-
-    @property
-    def title(self) -> str:
-        """The first line of the commit's message, unless the user gives another."""
-        raise NotImplementedError
-
-    @property
-    def description(self) -> str:
-        """The rest of the commit's message."""
-        raise NotImplementedError
 
 
 AnyPlan = TypeVar("AnyPlan", bound=CommitPlan)
@@ -166,7 +155,7 @@ def commit_plan(
             return existing
         try:
             return _commit(hub, plan, at, title, create_pr=options.create_pr, prepare=prepare)
-        except client.hub_errors() as error:
+        except client.HUB_ERRORS as error:
             # It may be unknown whether the commit was made: the next plan finds out.
             if _is_conflict(plan, client.explain_error(error)) and conflicts < MAX_CONFLICTS:
                 conflicts += 1

@@ -68,17 +68,16 @@ def fetch_verified(hub: HubClient, repo: str, at: Snapshot, cache: Path) -> Path
 
 def loading_faults_at(hub: HubClient, repo: str, at: Snapshot, manifest: Manifest) -> list[str]:
     """How what `load_dataset` reads at a snapshot differs from a release, a sentence for each; only the card is fetched."""
-    card = repository.read_file(hub, repo, at, folder.CARD)
-    return find_loading_faults(at.digests, card or b"", manifest, repo)
+    return find_loading_faults(at.digests, repository.read_file(hub, repo, at, folder.CARD) or b"", manifest, repo)
 
 
 def edited_documents_at(hub: HubClient, repo: str, at: Snapshot, manifest: Manifest) -> list[str]:
     """The names of the documents at a snapshot that are not those of a manifest."""
-    contents = {document: repository.read_file(hub, repo, at, document.path) for document in manifest.documents}
     return [
         document.path
-        for document, content in contents.items()
-        if content is None or folder.describe_document(document.path, content) != document
+        for document in manifest.documents
+        if (content := repository.read_file(hub, repo, at, document.path)) is None
+        or folder.describe_document(document.path, content) != document
     ]
 
 
@@ -158,12 +157,11 @@ def explain_failure(error: DatasetError) -> str:
 
     Raises the error itself where the Hub is out of reach: nothing can be checked then.
     """
-    cause = error.__cause__
     if client.explain_error(error).transient:
         raise error
-    if isinstance(cause, GatedRepoError):
+    if isinstance(error.__cause__, GatedRepoError):
         return "gated: only a token (HF_TOKEN) of somebody who was given access can read it"
-    if isinstance(cause, RepositoryNotFoundError):
+    if isinstance(error.__cause__, RepositoryNotFoundError):
         return "not found: deleted, renamed, or private and not open to this token (HF_TOKEN)"
     return f"{error.what}: {error.found}" if error.found else error.what
 

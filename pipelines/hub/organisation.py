@@ -40,22 +40,13 @@ class _Listed:
     siblings: tuple[_File, ...] | None = None
 
 
-@dataclass(frozen=True)
-class Repositories:
-    """The repositories of an organisation.
+def find_repositories(
+    hub: HubClient, org: str, expected: Expectations, names: Collection[str]
+) -> tuple[dict[str, str], list[str]]:
+    """The repositories of an organisation that hold a dataset of this package, or should, each with the dataset; and the others.
 
-    ours: the dataset of each, by repository. others: those without a release of ours, unless only some datasets are requested.
-    """
-
-    ours: Mapping[str, str]
-    others: tuple[str, ...]
-
-
-def find_repositories(hub: HubClient, org: str, expected: Expectations, names: Collection[str]) -> Repositories:
-    """The repositories of an organisation that hold a dataset of this package, or should.
-
-    These have the name of a dataset, are in the ledger, or have a manifest of ours at main. names: only these datasets; each of
-    them is listed even if it has no repository.
+    Ours have the name of a dataset, are in the ledger, or have a manifest of ours at main. names: only these datasets; each of
+    them is listed even if it has no repository, and no others are.
 
     Raises UsageError for an invalid name, the client's error where the Hub cannot list them.
     """
@@ -72,29 +63,21 @@ def find_repositories(hub: HubClient, org: str, expected: Expectations, names: C
         for repo in entry.published
         if repo.startswith(f"{org}/")
     }
-    others = []
-    for repo, has_manifest in listed.items():
-        name = repo.partition("/")[2]
-        if repo in ours:
-            continue
-        dataset = name if name in datasets else _dataset_of(hub, repo) if has_manifest else None
-        if dataset is None:
-            others.append(repo)
-        else:
+    ours |= {repo: name for repo in listed if repo not in ours and (name := repo.partition("/")[2]) in datasets}
+    for repo in [repo for repo, has_manifest in listed.items() if has_manifest and repo not in ours]:
+        if (dataset := _dataset_of(hub, repo)) is not None:
             ours[repo] = dataset
     chosen = {repo: dataset for repo, dataset in sorted(ours.items()) if not names or dataset in names}
-    return Repositories(chosen, () if names else tuple(others))
+    return chosen, [] if names else [repo for repo in listed if repo not in ours]
 
 
-def inspect_repositories(
-    hub: HubClient, repositories: Repositories, expected: Expectations
-) -> Iterator[PublishedDataset]:
+def inspect_repositories(hub: HubClient, ours: Mapping[str, str], expected: Expectations) -> Iterator[PublishedDataset]:
     """What each repository of ours holds, one after the other.
 
     Raises the client's error where the Hub is out of reach.
     """
-    for number, (name, dataset) in enumerate(repositories.ours.items(), 1):
-        logger.info("%s (%d of %d)", name, number, len(repositories.ours))
+    for number, (name, dataset) in enumerate(ours.items(), 1):
+        logger.info("%s (%d of %d)", name, number, len(ours))
         yield inspect_dataset(hub, Repository(name, dataset), expected)
 
 
@@ -134,10 +117,9 @@ def _dataset_of(hub: HubClient, repo: str) -> str | None:
     """The dataset of the manifest at main, where it is one of ours that may be read."""
     try:
         at = repository.snapshot(hub, repo)
-        small = (
-            at is not None and len(at.digests.get(folder.MANIFEST, "")) == GIT_BLOB
-        )  # a file in LFS may be of any size
-        manifest = repository.read_manifest_at(hub, repo, at) if at and small else None
+        if at is None or len(at.digests.get(folder.MANIFEST, "")) != GIT_BLOB:  # a file in LFS may be of any size
+            return None
+        manifest = repository.read_manifest_at(hub, repo, at)
     except hub.error as error:
         if client.explain_error(error).transient:
             raise
@@ -174,8 +156,10 @@ def page(org: str, datasets: Sequence[PublishedDataset], others: Sequence[str], 
     for dataset in datasets:
         lines += _paragraph(dataset)
     if not expected.recorded:
-        ledger = "HF_ENDPOINT is not the Hub: tags are not compared with recorded commits (--ledger FILE has them)"
-        lines += ["", *wrap(ledger)]
+        lines += [
+            "",
+            *wrap("HF_ENDPOINT is not the Hub: tags are not compared with recorded commits (--ledger FILE has them)"),
+        ]
     if others:
         more = f" and {len(others) - OTHERS:,} more" if len(others) > OTHERS else ""
         names = ", ".join(name.partition("/")[2] for name in others[:OTHERS])
@@ -185,13 +169,15 @@ def page(org: str, datasets: Sequence[PublishedDataset], others: Sequence[str], 
 
 def _rows(dataset: PublishedDataset) -> list[str]:
     name = cut_middle(dataset.repo.partition("/")[2], WIDTHS[0])
-    lines = []
-    for number, revision in enumerate(dataset.revisions):
-        ledger, local = (value.replace("none", "-") for value in (revision.ledger, revision.local))
-        lines.append(
-            _line(["" if number else name, revision.name, revision.version or "-", ledger, local, revision.state])
+    return [
+        _line(
+            [
+                "" if number else name, revision.name, revision.version or "-",
+                revision.ledger.replace("none", "-"), revision.local.replace("none", "-"), revision.state,
+            ]
         )
-    return lines
+        for number, revision in enumerate(dataset.revisions)
+    ]  # fmt: skip
 
 
 def _line(cells: Sequence[str]) -> str:

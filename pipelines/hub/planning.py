@@ -32,7 +32,7 @@ from pipelines.hub.publishable import (
     unclear_licence,
 )
 from pipelines.hub.repository import Refs, Snapshot, file_digests, find_differences, published_files
-from pipelines.hub.revisions import Target, is_version
+from pipelines.hub.revisions import Target, choose_target, is_version
 from pipelines.release import comparison, folder, ledger
 
 MAX_COMMITS = 100  # that are looked at
@@ -78,38 +78,30 @@ def _find_commits(
             yield at, manifest
 
 
-@dataclass(frozen=True)
-class DocumentUpdate:
-    """The documents to commit to main. writes: content or path, by path. notes: what the user should know."""
-
-    writes: Mapping[str, bytes | Path]
-    notes: tuple[str, ...] = ()
-
-
 def find_document_update(
     hub: HubClient, repo: str, manifest: Manifest, release_dir: Path, *, tagged: Snapshot, main: Snapshot,
     on_main: Manifest | None,
-) -> DocumentUpdate:  # fmt: skip
-    """The documents on main that this release would improve; none where main has those that the version was published with.
+) -> tuple[Mapping[str, bytes | Path], list[str]]:  # fmt: skip
+    """The documents on main that this release would improve, by path, and notes for the user.
 
-    on_main: the manifest on main. Nothing is changed where main holds another version, other data files (its manifest would name
-    ours), or a document that this release lacks, such as scores that somebody else computed: a note says so.
+    None where main has those that the version was published with. on_main: the manifest on main. Nothing is changed where main
+    holds another version, other data files (its manifest would name ours), or a document that this release lacks, such as scores
+    that somebody else computed: a note says so.
     """
     if on_main is None or on_main.version != manifest.version or not manifest.documents:
-        return DocumentUpdate({})
+        return {}, []
     # The manifest has the digests of all documents. At the tag it says what was published, even if a card there was edited.
     published = _documents_for(hub, repo, tagged, release_dir, manifest)
     if not different_documents(hub, repo, tagged, {folder.MANIFEST: published[folder.MANIFEST]}):
-        return DocumentUpdate({})
+        return {}, []
     writes = _documents_for(hub, repo, main, release_dir, manifest)
     if not different_documents(hub, repo, main, writes):
-        return DocumentUpdate({})
+        return {}, []
     if any(main.digests.get(file.path) != file.sha256 for file in manifest.files):
-        return DocumentUpdate({}, ("documents not updated: main has the same rows in other files",))
+        return {}, ["documents not updated: main has the same rows in other files"]
     if lacking := [name for name in folder.document_names(on_main) if name not in folder.document_names(manifest)]:
-        what = f"documents not updated: main has {', '.join(lacking)}, which this release lacks"
-        return DocumentUpdate({}, (what,))
-    return DocumentUpdate(writes)
+        return {}, [f"documents not updated: main has {', '.join(lacking)}, which this release lacks"]
+    return writes, []
 
 
 def refuse_other_main(
@@ -171,7 +163,6 @@ class Plan(CommitPlan):
     whether somebody else's data get the tag `foreign_edits.TAG` first. card_edits: hand edits that the commit would undo.
     """
 
-    version: str
     manifest: Manifest = field(repr=False)
     unchanged: tuple[str, ...] = ()
     against: str | None = None
@@ -184,26 +175,7 @@ class Plan(CommitPlan):
     @property
     def tag(self) -> str:
         """The tag of the version on the Hub."""
-        return f"v{self.version}"
-
-    @property
-    def known_digests(self) -> Mapping[str, str]:
-        """The sha256 of the data files."""
-        return file_digests(self.manifest)
-
-    @property
-    def title(self) -> str:
-        """The dataset and its version."""
-        return f"{self.manifest.dataset} {self.version}{': documents' if self.state == UPDATE else ''}"
-
-    @property
-    def description(self) -> str:
-        """The content hash, and how each table changed."""
-        lines = [f"content_sha256 {self.manifest.content_sha256}"]
-        for table in self.changes:
-            counts = f"{table.added} rows added, {table.removed} removed, {table.changed} changed"
-            lines.append(f"{table.config}/{table.split}: {'the same rows' if table.state == 'same' else counts}")
-        return "\n".join(lines)
+        return f"v{self.manifest.version}"
 
 
 def make_plan(definition: Definition, release_dir: Path, options: PublishOptions, hub: HubClient) -> Plan:
@@ -218,8 +190,8 @@ def make_plan(definition: Definition, release_dir: Path, options: PublishOptions
     statement = read_statement(options.attestation, release_dir, plan.manifest, main)
     if plan.state == UNTAGGED:
         return replace(plan, notes=(*plan.notes, "the statement is not published yet: run the command again"))
-    if plan.state == DONE:
-        plan = replace(plan, state=UPDATE, at=main, branch=repository.MAIN) if statement else plan
+    if plan.state == DONE and statement:
+        plan = replace(plan, state=UPDATE, at=main, branch=repository.MAIN, title=f"{plan.title}: documents")
     return replace(plan, writes={**plan.writes, **statement})
 
 
@@ -237,25 +209,23 @@ def _plan_release(definition: Definition, release_dir: Path, options: PublishOpt
     if reason := unclear_licence(definition):
         notes.append(f"licence {definition.license} {reason}: published because of --i-have-the-rights")
     at = snapshot_to_publish_in(hub, repo, options)
-    absent = tuple(other for other in definition.dataset.versions if other != version)
-    plan = Plan(repo=repo, state=NEW, at=at, version=version, manifest=manifest, notes=tuple(notes), absent=absent)
+    refs = repository.list_refs(hub, repo) if at else Refs({}, {})
+    plan = Plan(
+        repo=repo, state=NEW, at=at, known_digests=file_digests(manifest), manifest=manifest, notes=tuple(notes),
+        absent=tuple(other for other in definition.dataset.versions if other not in {version, *refs.versions}),
+        title=f"{manifest.dataset} {version}", description=f"content_sha256 {manifest.content_sha256}",
+    )  # fmt: skip
     if at is None:
-        writes, _ = published_files(release_dir, manifest, repo, None)
-        return replace(plan, writes=writes)
-    refs = repository.list_refs(hub, repo)
-    plan = replace(plan, absent=tuple(other for other in absent if other not in refs.versions))
+        return replace(plan, writes=published_files(release_dir, manifest, repo, None)[0])
     if version in refs.versions:
         return _plan_published(hub, plan, refs, at, release_dir=release_dir, options=options)
     published = repository.read_manifest_at(hub, repo, at)
     refuse_another_dataset(repo, published, manifest)
     takes_over = foreign_edits.may_take_over(repo, at, published, refs, permitted=options.take_over)
     newest = revisions.find_newer(hub, repo, published, refs, manifest)
-    if newest is None:
-        plan = replace(plan, takes_over=takes_over)
-        target = revisions.Target(repository.MAIN, at, published)
-    else:
-        target = revisions.choose_target(hub, repo, refs, manifest)
-        plan = replace(plan, at=target.at, branch=target.branch, newest=newest)
+    target = choose_target(hub, repo, refs, manifest) if newest else Target(repository.MAIN, at, published)
+    takes_over = takes_over and newest is None  # data of others are on main
+    plan = replace(plan, at=target.at, branch=target.branch, newest=newest, takes_over=takes_over)
     return _plan_commit(hub, plan, target, refs, release_dir=release_dir, options=options)
 
 
@@ -263,23 +233,22 @@ def _plan_published(
     hub: HubClient, plan: Plan, refs: Refs, main: Snapshot, *, release_dir: Path, options: PublishOptions
 ) -> Plan:
     """The plan for a version that has its tag: nothing, or better documents for main."""
-    repo, manifest, branch = plan.repo, plan.manifest, revisions.branch_name(plan.version)
+    repo, manifest, branch = plan.repo, plan.manifest, revisions.branch_name(plan.manifest.version)
     at, published = require_same_rows(hub, repo, plan.tag, manifest, options)
     on_main = repository.read_manifest_at(hub, repo, main)
     if main.sha != at.sha:
         refuse_other_main(hub, repo, main, on_main, manifest)
     edited = edited_documents_at(hub, repo, at, published)
-    update = find_document_update(hub, repo, manifest, release_dir, tagged=at, main=main, on_main=on_main)
-    notes = (
-        *plan.notes,
-        *(f"{plan.tag} shows another {name} than its manifest says" for name in edited),
-        *update.notes,
-    )
-    if update.writes:
-        card = repository.read_file(hub, repo, main, folder.CARD)
-        edits = foreign_edits.find_card_edits(hub, repo, card, on_main, refs, planned=None)
-        return replace(plan, state=UPDATE, at=main, writes=update.writes, notes=notes, card_edits=edits)
-    return replace(plan, state=DONE, at=at, branch=branch if branch in refs.branches else repository.MAIN, notes=notes)
+    writes, notes = find_document_update(hub, repo, manifest, release_dir, tagged=at, main=main, on_main=on_main)
+    notes = [*plan.notes, *(f"{plan.tag} shows another {name} than its manifest says" for name in edited), *notes]
+    if not writes:
+        branch = branch if branch in refs.branches else repository.MAIN
+        return replace(plan, state=DONE, at=at, branch=branch, notes=tuple(notes))
+    card = repository.read_file(hub, repo, main, folder.CARD)
+    return replace(
+        plan, state=UPDATE, at=main, writes=writes, notes=tuple(notes), title=f"{plan.title}: documents",
+        card_edits=foreign_edits.find_card_edits(hub, repo, card, on_main, refs, planned=None),
+    )  # fmt: skip
 
 
 def _plan_commit(
@@ -294,7 +263,7 @@ def _plan_commit(
         )  # fmt: skip
     card = repository.read_file(hub, repo, at, folder.CARD)
     writes, added = published_files(release_dir, manifest, repo, card, plan.newest)
-    begun = target.published is not None and target.published.version == plan.version
+    begun = target.published is not None and target.published.version == manifest.version
     if begun:
         refuse_other_content(f"{repo} at {target.branch}", target.published, manifest)
         faults = (
@@ -306,10 +275,14 @@ def _plan_commit(
             return replace(plan, state=UNTAGGED, at=at)
         notes += [f"{target.branch}: {fault}" for fault in faults]
     if begun or plan.newest is not None:
-        entry = ledger.find_entry(manifest.dataset, plan.version, options.ledger or ledger.LEDGER)
-        recorded = entry.commits.get(repo) if entry else None
+        entry = ledger.find_entry(manifest.dataset, manifest.version, options.ledger or ledger.LEDGER)
         found = find_release(
-            hub, repo, release_dir, manifest, cache=options.cache if options.download else None, recorded=recorded
+            hub,
+            repo,
+            release_dir,
+            manifest,
+            cache=options.cache if options.download else None,
+            recorded=entry.commits.get(repo) if entry else None,
         )
         if found is not None:
             notes.append(f"commit {found.sha[:12]} of main's history holds this release: it gets the tag")
@@ -324,7 +297,7 @@ def _plan_commit(
     edits = (
         () if plan.newest else foreign_edits.find_card_edits(hub, repo, card, target.published, refs, planned=planned)
     )
-    against = next((version for version in refs.versions if version_key(version) < version_key(plan.version)), None)
+    against = next((version for version in refs.versions if version_key(version) < version_key(manifest.version)), None)
     changes = list[comparison.Change]()
     previous = repository.snapshot(hub, repo, f"v{against}") if against else None
     if previous is not None and not options.download:
@@ -340,8 +313,13 @@ def _plan_commit(
     refuse_other_files(repo, [*(path for path in at.digests if path not in deletes), *writes], writes, manifest)
     return replace(
         plan, writes=writes, unchanged=unchanged, deletes=tuple(deletes), against=against, changes=tuple(changes),
-        notes=tuple(notes), card_edits=edits,
+        notes=tuple(notes), card_edits=edits, description="\n".join([plan.description, *map(_describe_change, changes)]),
     )  # fmt: skip
+
+
+def _describe_change(change: comparison.Change) -> str:
+    counts = f"{change.added} rows added, {change.removed} removed, {change.changed} changed"
+    return f"{change.config}/{change.split}: {'the same rows' if change.state == 'same' else counts}"
 
 
 def _foreign_documents(target: Target, writes: Container[str]) -> list[str]:

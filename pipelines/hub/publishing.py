@@ -5,6 +5,7 @@ run left undone.
 """
 
 import logging
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -63,7 +64,7 @@ def record_publication(hub: HubClient, plan: Plan, commit: str, requested: Path 
     if ledger.record_publication(plan.manifest, plan.repo, commit, path):
         todo = ": commit it" if path == ledger.LEDGER else ""
         logger.info("%s: recorded as published in %s%s", plan.manifest.name, path.name, todo)
-    entry = ledger.find_entry(plan.manifest.dataset, plan.version, path)
+    entry = ledger.find_entry(plan.manifest.dataset, plan.manifest.version, path)
     recorded = entry.commits.get(plan.repo, commit) if entry else commit
     if recorded != commit:
         logger.warning(
@@ -95,19 +96,41 @@ def publish(definition: Definition, release_dir: Path, options: PublishOptions, 
     Raises PublishError (FindingsError for defects in the rows): main and the tags of the repository then show what they showed
     before, or the whole release, and the same call finishes the rest.
     """
-    if not release_dir.is_dir():
-        return _publish(definition, release_dir, options, hub)
-    with dataset_lock(
-        release_dir.parents[1], definition.dataset.name
-    ):  # or a build might exchange the files during the upload
-        return _publish(definition, release_dir, options, hub)
+
+    def make_plan() -> Plan:
+        plan = planning.make_plan(definition, release_dir, options, hub)
+        foreign_edits.require_no_card_edits(plan.repo, plan.card_edits, overwrite=options.overwrite_card)
+        return plan
+
+    def tag_existing(plan: Plan, at: Snapshot, _: object) -> None:
+        if plan.takes_over:
+            foreign_edits.tag_existing(hub, plan.repo, at)
+
+    # Or a build might exchange the files during the upload.
+    locked = dataset_lock(release_dir.parents[1], definition.dataset.name) if release_dir.is_dir() else nullcontext()
+    with locked:
+        done = commit_plan(hub, make_plan, options, tag_existing)
+        plan, commit = done.plan, done.sha
+        url, state = f"{hub.api.endpoint}/datasets/{plan.repo}", DONE
+        if plan.state != DONE:
+            _read_back(hub, plan, commit, options)
+            if done.pull_request is not None:
+                return Publication(plan, "pull request opened", commit, done.pull_request)
+            if plan.state == planning.UPDATE:
+                return Publication(plan, "documents updated", commit, url)
+            _tag(hub, plan, commit, options)
+            state = "published"
+        record_publication(hub, plan, commit, options.ledger)
+        if plan.branch != repository.MAIN:
+            revisions.delete_branch(hub, plan.repo, plan.manifest, commit)
+        return Publication(plan, state, commit, url)
 
 
 def to_json(plan: Plan, publication: Publication[Plan] | None = None) -> dict[str, Any]:
     """A plan, and the result of publishing, as JSON takes it."""
     return {
         "dataset": plan.manifest.dataset,
-        "version": plan.version,
+        "version": plan.manifest.version,
         "repo": plan.repo,
         "tag": plan.tag,
         "state": publication.state if publication else plan.state,
@@ -125,33 +148,6 @@ def to_json(plan: Plan, publication: Publication[Plan] | None = None) -> dict[st
         "changes": [asdict(change) for change in plan.changes],
         "notes": list(plan.notes),
     }
-
-
-def _publish(definition: Definition, release_dir: Path, options: PublishOptions, hub: HubClient) -> Publication[Plan]:
-    def make_plan() -> Plan:
-        plan = planning.make_plan(definition, release_dir, options, hub)
-        foreign_edits.require_no_card_edits(plan.repo, plan.card_edits, overwrite=options.overwrite_card)
-        return plan
-
-    def tag_existing(plan: Plan, at: Snapshot, _: object) -> None:
-        if plan.takes_over:
-            foreign_edits.tag_existing(hub, plan.repo, at)
-
-    done = commit_plan(hub, make_plan, options, tag_existing)
-    plan, commit = done.plan, done.sha
-    url, state = f"{hub.api.endpoint}/datasets/{plan.repo}", DONE
-    if plan.state != DONE:
-        _read_back(hub, plan, commit, options)
-        if done.pull_request is not None:
-            return Publication(plan, "pull request opened", commit, done.pull_request)
-        if plan.state == planning.UPDATE:
-            return Publication(plan, "documents updated", commit, url)
-        _tag(hub, plan, commit, options)
-        state = "published"
-    record_publication(hub, plan, commit, options.ledger)
-    if plan.branch != repository.MAIN:
-        revisions.delete_branch(hub, plan.repo, plan.manifest, commit)
-    return Publication(plan, state, commit, url)
 
 
 def _read_back(hub: HubClient, plan: Plan, commit: str, options: PublishOptions) -> None:
@@ -173,10 +169,11 @@ def _read_back(hub: HubClient, plan: Plan, commit: str, options: PublishOptions)
     else:
         faults = publishable.digest_faults(plan.repo, at, plan.writes, plan.manifest) if plan.writes else []
     if faults:
-        todo = "nothing was tagged; run the command again"
-        todo += "" if options.download else " without --no-download to compare the rows"
-        what = "the commit does not read back as the release"
-        raise PublishError(what, where=f"{plan.repo} at {commit}", found="; ".join(faults), todo=todo)
+        how = "" if options.download else " without --no-download to compare the rows"
+        raise PublishError(
+            "the commit does not read back as the release", where=f"{plan.repo} at {commit}", found="; ".join(faults),
+            todo=f"nothing was tagged; run the command again{how}",
+        )  # fmt: skip
 
 
 def _fetched_faults(hub: HubClient, plan: Plan, at: Snapshot, options: PublishOptions) -> list[str]:

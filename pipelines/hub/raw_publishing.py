@@ -64,16 +64,6 @@ class RawPlan(CommitPlan):
     missing: tuple[str, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def title(self) -> str:
-        """The source."""
-        return f"Raw files of {self.source.name}"
-
-    @property
-    def description(self) -> str:
-        """The names of the files."""
-        return "\n".join(sorted(self.names[path] for path in self.writes if path in self.names))
-
 
 @dataclass(frozen=True)
 class _Mirrorable:
@@ -124,7 +114,8 @@ def make_raw_plan(source: Source, settings: RawSettings, options: CommitOptions,
     state = NEW if writes else DONE if present else NOTHING
     return RawPlan(
         repo=repo, state=state, at=at, writes=writes, notes=tuple(notes), source=source, private=private, names=names,
-        present=tuple(present), missing=tuple(missing), left_out=left_out,
+        present=tuple(present), missing=tuple(missing), left_out=left_out, title=f"Raw files of {source.name}",
+        description="\n".join(sorted(names[path] for path in writes if path in names)),
     )  # fmt: skip
 
 

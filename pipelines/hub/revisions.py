@@ -92,23 +92,18 @@ class Repository:
     name: str
     dataset: str
 
-    @property
-    def org(self) -> str:
-        """The organisation."""
-        return self.name.partition("/")[0]
-
     def publish_command(self, version: str) -> str:
         """The command that publishes, records or restores a version here."""
-        name = self.name.partition("/")[2]
+        org, _, name = self.name.partition("/")
         repo_name = "" if name == self.dataset else f" --repo-name {name}"
-        return f"embedding-datasets publish {self.dataset}@{version} --org {self.org}{repo_name}"
+        return f"embedding-datasets publish {self.dataset}@{version} --org {org}{repo_name}"
 
 
 def missing_tag(repo: Repository, name: str, entry: LedgerEntry) -> Revision:
     """A version that the ledger lists as published here, and that has no tag."""
     commit = entry.commits.get(repo.name)
-    command = _create_tag(repo, name, commit) if commit else repo.publish_command(name[1:])
     what = "the ledger records that it is published here, and the tag is missing"
+    command = _create_tag(repo, name, commit) if commit else repo.publish_command(name[1:])
     return Revision(name, problems=(Problem(what, "create it again:", (command,)),))
 
 
@@ -119,9 +114,13 @@ def judge_tag(repo: Repository, name: str, commit: str, content: Content, expect
     recorded = entry.commits.get(repo.name) if entry and expected.recorded else None
     problems, notes = list[Problem](), list[str]()
     if recorded not in (None, commit):
-        what = f"moved: it is on commit {commit}, and the version was published on {recorded}"
-        commands = (_delete_tag(repo, name), _create_tag(repo, name, recorded or ""))
-        problems.append(Problem(what, "find out who moved it, and put it back:", commands))
+        problems.append(
+            Problem(
+                f"moved: it is on commit {commit}, and the version was published on {recorded}",
+                "find out who moved it, and put it back:",
+                (_delete_tag(repo, name), _create_tag(repo, name, recorded or "")),
+            )
+        )
     problems += _unrecorded(repo, name, entry, notes) if expected.recorded else []
     if manifest and (manifest.dataset, manifest.version) != (repo.dataset, version):
         problems.append(Problem(f"holds {manifest.name}", "delete the tag, or put it on the commit of its version"))
@@ -129,8 +128,7 @@ def judge_tag(repo: Repository, name: str, commit: str, content: Content, expect
         problems += _drift(repo, name, manifest, entry, expected)
     todo = "a published version never changes: see who moved the tag, and publish corrected data as a new version"
     problems += [Problem(fault, todo) for fault in content.faults]
-    revision = _describe(repo, name, commit, content, expected)
-    return replace(revision, problems=tuple(problems), notes=tuple(notes))
+    return replace(_describe(repo, name, commit, content, expected), problems=tuple(problems), notes=tuple(notes))
 
 
 def judge_main(
@@ -147,27 +145,25 @@ def judge_main(
     manifest = content.manifest
     newest = max(tags, key=lambda name: version_key(name[1:]), default=None)
     same = newest is not None and tags[newest].commit == commit
+    revert = f"revert what was committed to main after {newest}"
     if same and newest and content.faults:
         problems.append(Problem(f"the same commit as {newest}, with its problems", f"see {newest}"))
     if manifest and manifest.dataset != repo.dataset:
         todo = "find out who committed it, or publish under another --repo-name"
         problems.append(Problem(f"holds another dataset: {manifest.dataset}", todo))
     elif manifest and f"v{manifest.version}" not in tags:
-        what, command = f"holds {manifest.version}, which has no tag", repo.publish_command(manifest.version)
-        problems.append(Problem(what, "publish it again:", (command,)))
+        command = repo.publish_command(manifest.version)
+        problems.append(Problem(f"holds {manifest.version}, which has no tag", "publish it again:", (command,)))
     elif manifest and newest and newest != f"v{manifest.version}":
-        todo = f"revert what was committed to main after {newest}"
-        problems.append(Problem(f"holds {manifest.version}, and {newest} is newer", todo))
+        problems.append(Problem(f"holds {manifest.version}, and {newest} is newer", revert))
     elif manifest and newest and (tagged := contents[tags[newest].commit or ""].manifest):
-        parts = {"rows": manifest.content_sha256 != tagged.content_sha256, "files": manifest.tables != tagged.tables}
-        if differing := next((part for part, differs in parts.items() if differs), None):
-            todo = f"revert what was committed to main after {newest}"
-            problems.append(Problem(f"its manifest names other {differing} than that of {newest}", todo))
+        if manifest.content_sha256 != tagged.content_sha256:
+            problems.append(Problem(f"its manifest names other rows than that of {newest}", revert))
+        elif manifest.tables != tagged.tables:
+            problems.append(Problem(f"its manifest names other files than that of {newest}", revert))
     if not same:
-        todo = f"revert what was committed to main after {newest}" if newest else (
-            "if the repository is not of this package, publish under another --repo-name"
-        )  # fmt: skip
-        problems += [Problem(fault, todo) for fault in content.faults]
+        foreign = "if the repository is not of this package, publish under another --repo-name"
+        problems += [Problem(fault, revert if newest else foreign) for fault in content.faults]
     return replace(_describe(repo, MAIN, commit, content, expected), problems=tuple(problems))
 
 
@@ -191,8 +187,13 @@ def _unrecorded(repo: Repository, name: str, entry: LedgerEntry | None, notes: l
     """A tag that the ledger does not explain; a note where only the publication, or its commit, is not recorded."""
     command = repo.publish_command(name[1:])
     if entry is None:
-        todo = "record it by publishing it again if it is yours, else delete the tag:"
-        return [Problem("the ledger has no such version", todo, (command, _delete_tag(repo, name)))]
+        return [
+            Problem(
+                "the ledger has no such version",
+                "record it by publishing it again if it is yours, else delete the tag:",
+                (command, _delete_tag(repo, name)),
+            )
+        ]
     if repo.name not in entry.published:
         notes.append(f"{name}: the ledger does not record that it is published here; {command} does")
     elif repo.name not in entry.commits:
@@ -214,8 +215,13 @@ def _drift(
     local = _local_release(expected.output, manifest)
     if _rows(manifest, local) == "other":
         path = expected.output / manifest.dataset / manifest.version
-        command = f"embedding-datasets diff {repo.name}@{name} {path}"
-        problems.append(Problem(f"other rows than the local release {path}", "see what differs:", (command,)))
+        problems.append(
+            Problem(
+                f"other rows than the local release {path}",
+                "see what differs:",
+                (f"embedding-datasets diff {repo.name}@{name} {path}",),
+            )
+        )
     return problems
 
 
@@ -277,17 +283,16 @@ def choose_target(hub: HubClient, repo: str, refs: Refs, ours: Manifest) -> Targ
     """
     name = branch_name(ours.version)
     if head := refs.branches.get(name):
-        target = Target(name, *repository.require_release(hub, repo, head))
-        if not _is_ours(hub, repo, target, refs, ours):
+        release = repository.require_release(hub, repo, head)
+        if not _is_ours(hub, repo, refs, ours, release):
             raise PublishError(
                 f"{ours.name} would be committed on a branch that holds other commits",
                 where=f"{repo}, branch {name}", found=head, todo="rename that branch, or delete it if nobody needs it",
             )  # fmt: skip
-        return target
-    older = [version for version in refs.versions if version_key(version) < version_key(ours.version)]
-    for version in older:
-        if release := _release_at_tag(hub, repo, refs, version, ours):
-            return Target(name, *release)
+        return Target(name, *release)
+    for version in [version for version in refs.versions if version_key(version) < version_key(ours.version)]:
+        if tagged := _release_at_tag(hub, repo, refs, version, ours):
+            return Target(name, *tagged)
     first = repository.list_commits(hub, repo)[-1]
     return Target(name, *repository.require_release(hub, repo, first))
 
@@ -301,19 +306,18 @@ def delete_branch(hub: HubClient, repo: str, ours: Manifest, tagged: str) -> Non
     head = refs.branches.get(name)
     if head is None:
         return
-    if head != tagged:
-        target = Target(name, *repository.require_release(hub, repo, head))
-        if not _is_ours(hub, repo, target, refs, ours):
-            return
+    if head != tagged and not _is_ours(hub, repo, refs, ours, repository.require_release(hub, repo, head)):
+        return
     delete = unless_answered(404, lambda: hub.api.delete_branch(repo, branch=name, repo_type="dataset"))
     call(hub, f"deleting branch {name}", repo, delete)
 
 
-def _is_ours(hub: HubClient, repo: str, target: Target, refs: Refs, ours: Manifest) -> bool:
-    """Whether the head of a version's branch is where the branch began, or holds that very version."""
-    if is_version(target.published, ours):
+def _is_ours(hub: HubClient, repo: str, refs: Refs, ours: Manifest, release: tuple[Snapshot, Manifest | None]) -> bool:
+    """Whether what the head of a version's branch holds is where the branch began, or that very version."""
+    at, published = release
+    if is_version(published, ours):
         return True
-    return target.at.sha in refs.tags.values() or target.at.sha in repository.list_commits(hub, repo)
+    return at.sha in refs.tags.values() or at.sha in repository.list_commits(hub, repo)
 
 
 def is_version(published: Manifest | None, ours: Manifest) -> bool:

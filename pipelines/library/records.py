@@ -43,8 +43,7 @@ class Splits(Mapping[str, pl.DataFrame]):
     def __getitem__(self, split: str) -> pl.DataFrame:
         if split not in self.tables:
             raise KeyError(f"{split!r}: the splits are {', '.join(self.tables)}")
-        table = self.tables[split]
-        return folder.scan_tables(self.release_dir, [table])[table.config][split].collect()
+        return folder.scan_table(self.release_dir, self.tables[split]).collect()
 
     def __contains__(self, split: object) -> bool:
         return split in self.tables

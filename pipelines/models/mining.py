@@ -39,7 +39,7 @@ from pipelines.models.vectors import Vectors, embed_texts
 from pipelines.process.files import replacing
 from pipelines.process.resumable import resumable_file, scratch_folder
 from pipelines.process.stages import stage
-from pipelines.release.folder import find_damage, read_manifest, scan_tables
+from pipelines.release.folder import find_damage, read_manifest, scan_table
 
 Places = npt.NDArray[np.int64]
 
@@ -254,8 +254,8 @@ def compare(table: MinedTable, embedder: Embedder, target: Path) -> tuple[float,
 
 def read_rows(table: MinedTable) -> pl.DataFrame:
     """The rows of a table."""
-    tables = [entry for entry in table.manifest.tables if entry.config == table.config and entry.split == SPLIT]
-    return scan_tables(table.release_dir, tables)[table.config][SPLIT].collect()
+    found = next(entry for entry in table.manifest.tables if (entry.config, entry.split) == (table.config, SPLIT))
+    return scan_table(table.release_dir, found).collect()
 
 
 def describe(table: MinedTable, rows: pl.DataFrame, pool: Sequence[str], embedder: Embedder) -> RankingHeader:

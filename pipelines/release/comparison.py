@@ -5,6 +5,7 @@ Content hashes decide which tables are the same. Where two tables differ, rows a
 64-bit hashes, so that tables larger than memory can be compared.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,8 +17,7 @@ from builders.errors import ReleaseError
 from cards.manifest import Manifest, Table
 from pipelines.audit.statistics import read_statistics, to_json
 from pipelines.audit.tables import count_rows
-from pipelines.release import folder
-from pipelines.release.folder import STATISTICS, require_manifest, scan_tables, verify_release
+from pipelines.release.folder import STATISTICS, edited_documents, require_manifest, scan_table, verify_release
 from pipelines.release.ledger import LedgerTable
 
 EXAMPLES = 5
@@ -51,22 +51,18 @@ class Change:
 
 @dataclass(frozen=True)
 class RowMatch:
-    """Which rows of two tables differ. key, columns, reordered: as in Change. comparable: whether they have a common column.
+    """Which rows of two tables differ. old, new: their rows. comparable: whether they have a common column.
 
     removed: positions in the old table. added: positions in the new one. changed: the positions `old` and `new` of every row
     whose key both have, with other values.
     """
 
-    key: tuple[str, ...]
-    columns: tuple[str, ...]
+    old: pl.LazyFrame
+    new: pl.LazyFrame
     removed: pl.Series
     added: pl.Series
     changed: pl.DataFrame
-    reordered: bool
     comparable: bool = True
-
-
-Sides = tuple[pl.LazyFrame | None, pl.LazyFrame | None]  # the rows of a table in the old and in the new release
 
 
 @dataclass(frozen=True)
@@ -87,9 +83,8 @@ def compare_tables(old: Path, new: Path) -> list[Change]:
     """
     changes = []
     for before, after in pair_tables(require_manifest(old), require_manifest(new)):
-        sides = (scan_table(old, before), scan_table(new, after))
-        change, match = compare_table(before, after, sides)
-        changes.append(replace(change, examples=_examples(match, sides)) if match else change)
+        change, match = compare_table((old, before), (new, after))
+        changes.append(replace(change, examples=_examples(match, change.key)) if match else change)
     return changes
 
 
@@ -99,35 +94,20 @@ def pair_tables(old: Manifest, new: Manifest) -> list[tuple[Table | None, Table 
     return [(olds.get(location), news.get(location)) for location in dict.fromkeys([*news, *olds])]
 
 
-def scan_table(release_dir: Path, table: Table | None) -> pl.LazyFrame | None:
-    """The rows of a table of a release; None without a table."""
-    return scan_tables(release_dir, [table])[table.config][table.split] if table else None
+def compare_table(old: tuple[Path, Table | None], new: tuple[Path, Table | None]) -> tuple[Change, RowMatch | None]:
+    """How a table differs between two releases, without examples; and which rows do, where both releases have the table.
 
-
-def compare_table(before: Table | None, after: Table | None, sides: Sides) -> tuple[Change, RowMatch | None]:
-    """How a table differs between two releases, without examples; and which rows do, where both releases have the table."""
-    table = after or before
-    assert table is not None
-    rows = [side.rows if side else 0 for side in (before, after)]
-    same = Change(table.config, table.split, "same", rows[0], rows[1])
-    old, new = sides
-    if before is None or after is None or old is None or new is None:
-        state = "new" if before is None else "gone"
-        return replace(same, state=state, removed=rows[0], added=rows[1]), None
-    if before.content_sha256 == after.content_sha256:
-        return same, None
-    match = match_rows(before, after, old, new)
-    change = replace(
-        same,
-        state="changed",
-        key=match.key,
-        columns=match.columns,
-        added=match.added.len(),
-        removed=match.removed.len(),
-        changed=match.changed.height,
-        reordered=match.reordered,
-    )
-    return change, match
+    old, new: the folder of each release, and the table in it.
+    """
+    (old_dir, before), (new_dir, after) = old, new
+    if before is not None and after is not None:
+        if before.content_sha256 == after.content_sha256:
+            return Change(after.config, after.split, "same", before.rows, after.rows), None
+        return _match_rows(before, after, scan_table(old_dir, before), scan_table(new_dir, after))
+    if after is not None:
+        return Change(after.config, after.split, "new", 0, after.rows, added=after.rows), None
+    assert before is not None
+    return Change(before.config, before.split, "gone", before.rows, 0, removed=before.rows), None
 
 
 def find_first_difference(old: Path, new: Path) -> FirstDifference | None:
@@ -137,16 +117,10 @@ def find_first_difference(old: Path, new: Path) -> FirstDifference | None:
 
     Raises ReleaseError for a folder that is not a release.
     """
-    manifests = [require_manifest(release_dir) for release_dir in (old, new)]
-    news = {table.location: table for table in manifests[1].tables}
-    for before in manifests[0].tables:
-        after = news.get(before.location)
-        if after is None or after.content_sha256 == before.content_sha256:
+    for after, before in pair_tables(require_manifest(new), require_manifest(old)):
+        if after is None or before is None or after.content_sha256 == before.content_sha256:
             continue
-        frames = [
-            scan_tables(release_dir, [table])[table.config][table.split]
-            for release_dir, table in ((old, before), (new, after))
-        ]
+        frames = [scan_table(old, before), scan_table(new, after)]
         position = _first_position(_common_columns(before, after)[1], *frames)
         if position is not None:
             rows = [frame.slice(position, 1).collect(engine="streaming").to_dicts() for frame in frames]
@@ -193,31 +167,26 @@ def compare_figures(old: Path, new: Path) -> tuple[dict[str, tuple[Any, Any]], i
     return differing, len(names) - len(differing)
 
 
-def match_rows(before: Table, after: Table, old: pl.LazyFrame, new: pl.LazyFrame) -> RowMatch:
+def _match_rows(before: Table, after: Table, old: pl.LazyFrame, new: pl.LazyFrame) -> tuple[Change, RowMatch]:
     """Which rows of two tables with different content were added, removed and changed. old, new: their rows."""
     columns, common = _common_columns(before, after)
+    change = Change(after.config, after.split, "changed", before.rows, after.rows, columns=columns)
     if not common:
-        none = pl.Series(dtype=pl.UInt32)
         removed, added = (pl.int_range(rows, dtype=pl.UInt32, eager=True) for rows in (before.rows, after.rows))
-        return RowMatch(
-            (), columns, removed, added, pl.DataFrame({"old": none, "new": none}), reordered=False, comparable=False
-        )
+        nothing = pl.DataFrame(schema={"old": pl.UInt32, "new": pl.UInt32})
+        match = RowMatch(old, new, removed, added, nothing, comparable=False)
+        return replace(change, added=after.rows, removed=before.rows), match
     key = _key(common, old, new)
     old_rows, new_rows = (_hashed(frame, key, common) for frame in (old, new))
-    match = list(key) or [HASH, COPY]
-    gone = old_rows.join(new_rows, on=match, how="anti").sort(POSITION)
-    came = new_rows.join(old_rows, on=match, how="anti").sort(POSITION)
-    both = old_rows.join(new_rows, on=match, how="inner", suffix="_new").sort(f"{POSITION}_new")
+    on = list(key) or [HASH, COPY]
+    gone = old_rows.join(new_rows, on=on, how="anti").sort(POSITION)
+    came = new_rows.join(old_rows, on=on, how="anti").sort(POSITION)
+    both = old_rows.join(new_rows, on=on, how="inner", suffix="_new").sort(f"{POSITION}_new")
     changed = both.filter(both[HASH] != both[f"{HASH}_new"]) if key else both.clear()
     equal = not (columns or gone.height or came.height or changed.height)
-    return RowMatch(
-        key,
-        columns,
-        gone[POSITION],
-        came[POSITION],
-        changed.select(old=POSITION, new=f"{POSITION}_new"),
-        reordered=equal and not both[POSITION].is_sorted(),
-    )
+    match = RowMatch(old, new, gone[POSITION], came[POSITION], changed.select(old=POSITION, new=f"{POSITION}_new"))
+    change = replace(change, key=key, added=came.height, removed=gone.height, changed=changed.height)
+    return replace(change, reordered=equal and not both[POSITION].is_sorted()), match
 
 
 def _common_columns(before: Table, after: Table) -> tuple[tuple[str, ...], list[str]]:
@@ -229,15 +198,15 @@ def _common_columns(before: Table, after: Table) -> tuple[tuple[str, ...], list[
     return tuple(columns), common
 
 
-def _examples(match: RowMatch, sides: Sides) -> dict[str, list[Any]] | None:
+def _examples(match: RowMatch, key: tuple[str, ...]) -> dict[str, list[Any]] | None:
     """The first rows that differ, as in Change; None for tables without a common column."""
-    old, new = sides
-    if not match.comparable or old is None or new is None:
+    if not match.comparable:
         return None
+    changed = match.changed
     return {
-        "added": _rows(new, match.added),
-        "removed": _rows(old, match.removed),
-        "changed": _pairs(_rows(old, match.changed["old"]), _rows(new, match.changed["new"]), match.key),
+        "added": _rows(match.new, match.added),
+        "removed": _rows(match.old, match.removed),
+        "changed": _pairs(_rows(match.old, changed["old"]), _rows(match.new, changed["new"]), key),
     }
 
 
@@ -259,8 +228,8 @@ def _hashed(frame: pl.LazyFrame, key: tuple[str, ...], common: list[str]) -> pl.
 
 def _row_hashes(frame: pl.LazyFrame, key: tuple[str, ...], common: list[str]) -> pl.DataFrame:
     """For every row its position, its key and a hash of its values."""
-    value_hash = pl.struct(common).hash(0).alias(HASH)
-    return frame.with_row_index(POSITION).select(POSITION, *key, value_hash).collect(engine="streaming").sort(POSITION)
+    rows = frame.with_row_index(POSITION).select(POSITION, *key, pl.struct(common).hash(0).alias(HASH))
+    return rows.collect(engine="streaming").sort(POSITION)
 
 
 def _rows(frame: pl.LazyFrame, positions: pl.Series) -> list[dict[str, Any]]:
@@ -282,15 +251,18 @@ def _pairs(olds: list[dict[str, Any]], news: list[dict[str, Any]], key: tuple[st
 
 def _figures(release_dir: Path) -> dict[str, Any]:
     manifest = require_manifest(release_dir)
-    findings: dict[str, int] = {}
+    findings = Counter[str]()
     # Several findings of a kind in one place differ in their detail: their counts add up.
     for finding in manifest.findings:
-        name = f"{finding.kind} in {'/'.join(filter(None, (finding.config, finding.split, finding.column)))}"
-        findings[name] = findings.get(name, 0) + finding.count
-    dropped = {f"{drop.split}: {drop.reason}": drop.count for drop in manifest.dropped}
-    statistics = to_json(read_statistics(release_dir / STATISTICS))
-    parts = {"option": manifest.recipe.options, "dropped": dropped, "finding": findings}
-    return dict(_flat({"statistics": statistics} | parts))
+        location = "/".join(filter(None, (finding.config, finding.split, finding.column)))
+        findings[f"{finding.kind} in {location}"] += finding.count
+    figures = {
+        "statistics": to_json(read_statistics(release_dir / STATISTICS)),
+        "option": manifest.recipe.options,
+        "dropped": {f"{drop.split}: {drop.reason}": drop.count for drop in manifest.dropped},
+        "finding": findings,
+    }
+    return dict(_flat(figures))
 
 
 def _flat(values: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
@@ -312,13 +284,15 @@ def compare_releases(old: tuple[str, Path], new: tuple[str, Path]) -> dict[str, 
     """
     heads, release_dirs = [], (old[1], new[1])
     for name, release_dir in (old, new):
-        manifest = folder.require_manifest(release_dir)
+        manifest = require_manifest(release_dir)
         # A card edited on the Hub does not matter here; edited statistics do, because they are compared.
-        problems = verify_release(release_dir, manifest)
-        problems += folder.edited_documents(release_dir, manifest, [folder.STATISTICS])
-        if problems:
-            todo = f"remove {release_dir}, then build or fetch it again"
-            raise ReleaseError("the release is damaged", where=name, found=problems[0], todo=todo)
+        if problems := verify_release(release_dir, manifest) + edited_documents(release_dir, manifest, [STATISTICS]):
+            raise ReleaseError(
+                "the release is damaged",
+                where=name,
+                found=problems[0],
+                todo=f"remove {release_dir}, then build or fetch it again",
+            )
         head = {"dataset": manifest.dataset, "version": manifest.version, "content_sha256": manifest.content_sha256}
         heads.append({"name": name, **head})
     figures, equal = compare_figures(*release_dirs)

@@ -55,24 +55,27 @@ def read_published(dataset: str, version: str = VERSIONS) -> dict[str, Any] | No
         corrected = published.get("corrected", {"source": source, "facts": []})
         source, facts = corrected["source"], [*corrected["facts"], *(fact for fact in facts if fact.get("every"))]
     note = NO_REASON if version.startswith(VERSIONS) else "this version drops more rows"
-    path, more = ["train", "training_sets"], {"within": ROUNDED, "note": note}
-    table = [{"path": [*path, row.config, "num_samples"], "set": row.set, **more} for row in sets.values()]
+    table = [
+        {"path": ["train", "training_sets", row.config, "num_samples"], "set": row.set, "within": ROUNDED, "note": note}
+        for row in sets.values()
+    ]
     return {"source": source, "facts": [*table, *facts]} if table or facts else None
 
 
 def compare_facts(manifest: Manifest, statistics: Mapping[str, Any], facts: Sequence[Mapping[str, Any]]) -> list[Line]:
     """One line for each fact. A partial release skips the facts of splits that it does not have."""
     figures, lines = {**statistics, "observed": manifest.observed}, []
+    table_6 = {row.set: row.pairs for row in papers.training_sets()}
     for fact in facts:
-        path, within = fact["path"], fact.get("within", 0)
-        value = fact["value"] if "value" in fact else _table_6(fact["set"])
+        path = fact["path"]
+        value = fact["value"] if "value" in fact else table_6[fact["set"]]
         if manifest.partial and path[0] not in figures:
             continue
         if path[0] == "dropped":
             ours: float | None = sum(drop.count for drop in manifest.dropped if drop.reason.startswith(path[1]))
         else:
             ours = _at(figures, path)
-        agree = ours is not None and abs(ours - value) <= within
+        agree = ours is not None and abs(ours - value) <= fact.get("within", 0)
         lines.append(Line(" ".join(path), value, ours, agree, fact.get("note", "")))
     return lines
 
@@ -98,18 +101,15 @@ def expected_and_found(release_dir: Path, manifest: Manifest) -> list[str]:
     """
     if not manifest.complete:
         return []
-    statistics = to_json(read_statistics(release_dir / folder.STATISTICS))
-    if (agreement := count_agreeing(manifest, statistics)) is None:
+    agreement = count_agreeing(manifest, to_json(read_statistics(release_dir / folder.STATISTICS)))
+    if agreement is None:
         return tables.fact("expected", "no figures are published to compare with")
-    heading = f"{agreement.agreeing} of {agreement.figures} figures agree with {agreement.source}"
-    lines = tables.fact("expected", heading)
+    lines = tables.fact(
+        "expected", f"{agreement.agreeing} of {agreement.figures} figures agree with {agreement.source}"
+    )
     for what, expected, found, why in agreement.differing:
         lines += tables.fact("", f"{what}: expected {expected}, found {found}: {why}")
     return lines
-
-
-def _table_6(name: str) -> int:
-    return next(row.pairs for row in papers.training_sets() if row.set == name)
 
 
 def _at(figures: Any, path: Sequence[str]) -> float | None:
@@ -127,16 +127,26 @@ def compare_with_published(release_dir: Path) -> dict[str, Any]:
     """
     manifest = folder.require_manifest(release_dir)
     if manifest.sample:
-        what, todo = "a sample does not have the published size", "build it from complete raw files"
-        raise UsageError(what, where=str(release_dir), todo=todo)
+        raise UsageError(
+            "a sample does not have the published size",
+            where=str(release_dir),
+            todo="build it from complete raw files",
+        )
     published = read_published(manifest.dataset)
     if published is None:
-        todo = f"add them to {PUBLISHED.name}, with their source"
-        raise UsageError(f"no published figures for {manifest.dataset}", where=str(release_dir), todo=todo)
+        raise UsageError(
+            f"no published figures for {manifest.dataset}",
+            where=str(release_dir),
+            todo=f"add them to {PUBLISHED.name}, with their source",
+        )
     statistics = to_json(read_statistics(release_dir / folder.STATISTICS))
-    lines = [asdict(line) for line in compare_facts(manifest, statistics, published["facts"])]
-    head = {"dataset": manifest.dataset, "version": manifest.version, "partial": manifest.partial}
-    return head | {"source": published["source"], "lines": lines}
+    return {
+        "dataset": manifest.dataset,
+        "version": manifest.version,
+        "partial": manifest.partial,
+        "source": published["source"],
+        "lines": [asdict(line) for line in compare_facts(manifest, statistics, published["facts"])],
+    }
 
 
 def page(report: Mapping[str, Any]) -> str:

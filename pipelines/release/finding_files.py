@@ -26,7 +26,6 @@ from pipelines.process.files import link_or_copy, locked
 from pipelines.release.staging import staged_folder
 
 INDEX = "findings.json"
-WHAT = "the rows of findings"
 
 
 def write_findings(folder: Path, findings: Sequence[FindingRows]) -> list[Path]:
@@ -39,7 +38,7 @@ def write_findings(folder: Path, findings: Sequence[FindingRows]) -> list[Path]:
     """
     with (
         locked(folder.parent / f".{folder.name}.lock", folder.name, remove=True),
-        staged_folder(folder, WHAT, marker=INDEX) as new,
+        staged_folder(folder, "the rows of findings", marker=INDEX) as new,
     ):
         ours = _listed_files(folder)
         names = _write_tables(new, findings)
@@ -52,10 +51,10 @@ def _write_tables(folder: Path, findings: Sequence[FindingRows]) -> list[str]:
     """Write a table for each kind and location; returns their paths below the folder, sorted."""
     parts: dict[str, list[pl.DataFrame]] = {}
     for found in findings:
-        rows = list_rows(found)
+        finding, rows = found.finding, list_rows(found)
         if not rows.is_empty():
-            location = f"{_file_name(found.finding.config)}-{_file_name(found.finding.split)}.parquet"
-            parts.setdefault(f"{found.finding.kind}/{location}", []).append(rows)
+            name = f"{finding.kind}/{_file_name(finding.config)}-{_file_name(finding.split)}.parquet"
+            parts.setdefault(name, []).append(rows)
     for name, frames in parts.items():
         (folder / name).parent.mkdir(exist_ok=True)
         pl.concat(frames, how="diagonal").write_parquet(folder / name)
@@ -93,8 +92,11 @@ def _keep_others(folder: Path, new: Path, ours: Collection[str]) -> None:
 
 
 def _occupied(path: Path) -> ReleaseError:
-    todo = "move it away, or name another folder"
-    return ReleaseError("another file is where rows of findings would be written", where=str(path), todo=todo)
+    return ReleaseError(
+        "another file is where rows of findings would be written",
+        where=str(path),
+        todo="move it away, or name another folder",
+    )
 
 
 def _file_name(part: str) -> str:
@@ -106,10 +108,12 @@ def report_rows(reported: Iterable[Reported], frames: Frames) -> list[FindingRow
     """The findings with their rows. frames: the tables of the release, by config and split."""
     findings: list[FindingRows] = []
     for finding in reported:
-        location = (finding.config, finding.split, finding.column)
-        rows = frames[finding.config][finding.split].select("id").with_row_index("position")
         findings += findings_where(
-            finding.kind, location, rows, pl.col("id").is_in(list(finding.ids)), detail=finding.detail
+            finding.kind,
+            (finding.config, finding.split, finding.column),
+            frames[finding.config][finding.split].select("id").with_row_index("position"),
+            pl.col("id").is_in(list(finding.ids)),
+            detail=finding.detail,
         )
     return with_examples(findings, frames)
 

@@ -31,7 +31,7 @@ OPTIONAL = frozenset({CROISSANT, SCORES})  # old releases lack the first, and th
 
 def version_dirs(dataset_dir: Path) -> list[Path]:
     """The folders in `<dataset>/` that are named after a version, oldest version first; none where the folder is missing."""
-    versions = [path for path in dataset_dir.glob("*") if VERSION.fullmatch(path.name) and path.is_dir()]
+    versions = (path for path in dataset_dir.glob("*") if VERSION.fullmatch(path.name) and path.is_dir())
     return sorted(versions, key=lambda release_dir: version_key(release_dir.name))
 
 
@@ -75,8 +75,11 @@ def require_manifest(release_dir: Path) -> Manifest:
     """
     manifest = read_manifest(release_dir)
     if manifest is None:
-        todo = "name a folder with a manifest.json: outputs/<dataset>/<version>"
-        raise ReleaseError("no release found", where=str(release_dir), todo=todo)
+        raise ReleaseError(
+            "no release found",
+            where=str(release_dir),
+            todo="name a folder with a manifest.json: outputs/<dataset>/<version>",
+        )
     return manifest
 
 
@@ -92,16 +95,11 @@ def read_scores(release_dir: Path) -> Scores | None:
         return None
 
 
-def has_all_files(release_dir: Path, manifest: Manifest) -> bool:
-    """Whether every data file of a release is there in its size, and its documents are those of the manifest.
+def find_damage(release_dir: Path, manifest: Manifest) -> list[str]:
+    """What is missing or has changed in a release, a line a file: data files by their sizes, card and statistics by bytes.
 
     `verify_release` reads the bytes of the data files too.
     """
-    return not find_damage(release_dir, manifest)
-
-
-def find_damage(release_dir: Path, manifest: Manifest) -> list[str]:
-    """What is missing or has changed in a release, a line a file: data files by their sizes, card and statistics by bytes."""
     damage = []
     for file in manifest.files:
         try:
@@ -142,8 +140,10 @@ def edited_documents(release_dir: Path, manifest: Manifest, names: Container[str
         if document.path in names and path.is_file():
             present = describe_document(document.path, path.read_bytes())
             if present != document:
-                found = f"{present.bytes:,} bytes, sha256 {present.sha256[:16]}..."
-                edited.append(f"{document.path} was edited after the build: {found}, not {document.sha256[:16]}...")
+                edited.append(
+                    f"{document.path} was edited after the build: {present.bytes:,} bytes, sha256 "
+                    f"{present.sha256[:16]}..., not {document.sha256[:16]}..."
+                )
     return edited
 
 
@@ -151,9 +151,13 @@ def scan_tables(release_dir: Path, tables: Iterable[Table]) -> dict[str, dict[st
     """Lazy frames over tables of a release, by config and split, their rows in order."""
     frames: dict[str, dict[str, pl.LazyFrame]] = {}
     for table in tables:
-        paths = [release_dir / file.path for file in table.files]
-        frames.setdefault(table.config, {})[table.split] = pl.scan_parquet(paths, glob=False)
+        frames.setdefault(table.config, {})[table.split] = scan_table(release_dir, table)
     return frames
+
+
+def scan_table(release_dir: Path, table: Table) -> pl.LazyFrame:
+    """A lazy frame over a table of a release, its rows in order."""
+    return pl.scan_parquet([release_dir / file.path for file in table.files], glob=False)
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -191,8 +195,9 @@ def verify_release(release_dir: Path, manifest: Manifest) -> list[str]:
 
 def _damaged_files(release_dir: Path, table: Table) -> list[str]:
     damaged = []
-    total = sum(file.bytes for file in table.files)
-    with stage(f"comparing files of {table.location}", total=total, unit=BYTES) as advance:
+    with stage(
+        f"comparing files of {table.location}", total=sum(file.bytes for file in table.files), unit=BYTES
+    ) as advance:
         for file in table.files:
             path = release_dir / file.path
             if not path.is_file():

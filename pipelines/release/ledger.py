@@ -95,8 +95,7 @@ def release_status(manifest: Manifest) -> Status:
 
 def ledger_entry(manifest: Manifest) -> LedgerEntry | None:
     """The entry of a release; None for a sample, a part, or a release from files of unknown digest."""
-    verified = all(file.verified for file in manifest.raw)
-    return release_entry(manifest) if manifest.complete and verified else None
+    return release_entry(manifest) if manifest.complete and all(file.verified for file in manifest.raw) else None
 
 
 def release_entry(manifest: Manifest) -> LedgerEntry:
@@ -108,8 +107,7 @@ def ledger_part(manifest: Manifest) -> LedgerPart | None:
     """The entry of a release of some splits; None for a sample, and for one from files of unknown digest."""
     if not manifest.partial or manifest.sample or not all(file.verified for file in manifest.raw):
         return None
-    splits = tuple(dict.fromkeys(table.split for table in manifest.tables))
-    return LedgerPart(splits, *_tables_and_raw(manifest))
+    return LedgerPart(tuple(dict.fromkeys(table.split for table in manifest.tables)), *_tables_and_raw(manifest))
 
 
 def _tables_and_raw(manifest: Manifest) -> tuple[tuple[LedgerTable, ...], dict[str, Sha256]]:
@@ -142,10 +140,7 @@ def record_entry(dataset: str, version: str, entry: LedgerEntry, ledger: Path = 
 def record_part(dataset: str, version: str, part: LedgerPart, ledger: Path = LEDGER) -> bool:
     """Write what was built of some splits, in place of what was there; returns whether the ledger changed."""
 
-    def change(_: Entries, parts: Parts) -> None:
-        parts.setdefault(dataset, {})[version] = part
-
-    return _change(change, ledger)
+    return _update(dataset, version, lambda _: part, ledger, is_part=True)
 
 
 def record_publication(manifest: Manifest, repo: str, commit: str, ledger: Path = LEDGER) -> bool:
@@ -157,29 +152,28 @@ def record_publication(manifest: Manifest, repo: str, commit: str, ledger: Path 
 
     def add_repository(old: LedgerEntry | None) -> LedgerEntry:
         entry = old or release_entry(manifest)
-        published = tuple(sorted({*entry.published, repo}))
-        return replace(entry, published=published, commits={repo: commit, **entry.commits})
+        commits = {repo: commit, **entry.commits}
+        return replace(entry, published=tuple(sorted({*entry.published, repo})), commits=dict(sorted(commits.items())))
 
     return _update(manifest.dataset, manifest.version, add_repository, ledger)
 
 
-def _update(dataset: str, version: str, change: Callable[[LedgerEntry | None], LedgerEntry], ledger: Path) -> bool:
-    """Replace an entry by what `change` returns for it."""
-
-    def replace_entry(entries: Entries, _: Parts) -> None:
-        entries.setdefault(dataset, {})[version] = change(entries.get(dataset, {}).get(version))
-
-    return _change(replace_entry, ledger)
-
-
-def _change(change: Callable[[Entries, Parts], None], ledger: Path) -> bool:
-    """Write what `change` makes of the ledger; returns whether it changed."""
+def _update(
+    dataset: str,
+    version: str,
+    change: Callable[[Any], LedgerEntry | LedgerPart],
+    ledger: Path,
+    *,
+    is_part: bool = False,
+) -> bool:
+    """Replace an entry, or a part, by what `change` returns for it; returns whether the ledger changed."""
     if not can_record(ledger):
         return False
     with locked(ledger.with_name(f".{ledger.name}.lock"), "the ledger", remove=True):
         entries, parts = _read(ledger)
         before = _dump(entries, parts)
-        change(entries, parts)
+        versions: dict[str, Any] = (parts if is_part else entries).setdefault(dataset, {})
+        versions[version] = change(versions.get(version))
         after = _dump(entries, parts)
         if before != after:
             write_atomically(ledger, after)
@@ -213,18 +207,15 @@ def _read(ledger: Path) -> tuple[Entries, Parts]:
 
 def _dump(entries: Entries, parts: Parts) -> str:
     """The text of the ledger: all keys in a fixed order; `published`, `commits` and `parts` only where there are any."""
-    plain = _sorted(entries)
-    for entry in (entry for versions in plain.values() for entry in versions.values()):
-        if not entry["published"]:
-            del entry["published"]
-        commits = dict(sorted(entry.pop("commits").items()))
-        if commits:
-            entry["commits"] = commits
-    return json.dumps(plain | ({PARTS: _sorted(parts)} if parts else {}), indent=2) + "\n"
+    return json.dumps(_sorted(entries) | ({PARTS: _sorted(parts)} if parts else {}), indent=2) + "\n"
 
 
 def _sorted(section: Mapping[str, Mapping[str, LedgerEntry | LedgerPart]]) -> dict[str, Any]:
     return {
-        name: {version: asdict(entry) for version, entry in sorted(versions.items())}
+        name: {version: _plain(entry) for version, entry in sorted(versions.items())}
         for name, versions in sorted(section.items())
     }
+
+
+def _plain(entry: LedgerEntry | LedgerPart) -> dict[str, Any]:
+    return {name: value for name, value in asdict(entry).items() if value or name not in ("published", "commits")}

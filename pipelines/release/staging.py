@@ -46,17 +46,12 @@ def dataset_lock(output: Path, dataset: str) -> AbstractContextManager[None]:
     return locked(output / f".{dataset}.lock", dataset, remove=True)
 
 
-def staged_release(release_dir: Path) -> AbstractContextManager[Path]:
-    """A folder to write a release into, see `staged_folder`. Call it while the dataset is locked."""
-    return staged_folder(release_dir, "the release", marker=MANIFEST)
-
-
 @contextmanager
-def staged_folder(final: Path, what: str, *, marker: str) -> Iterator[Path]:
+def staged_folder(final: Path, what: str = "the release", *, marker: str = MANIFEST) -> Iterator[Path]:
     """A folder to write into: it becomes `final` when the block ends, and is removed if the block raises.
 
-    Call it, and everything that reads `final`, while a lock is held. what: for the message, as in "the release cannot be
-    written". marker: the name of the file that is written last: a folder that has it is complete.
+    Call it, and everything that reads `final`, while a lock is held: for a release that of its dataset. what: for the message, as
+    in "the release cannot be written". marker: the name of the file that is written last: a folder that has it is complete.
 
     Raises ReleaseError, with the place, for a disk that is full or that fails: libraries name none.
     """
@@ -208,12 +203,13 @@ def _earlier_digests(identity: Identity) -> Iterator[str]:
 
 def _digest(identity: Identity, tools: Mapping[str, str]) -> str:
     """SHA-256 over what the checkpoints follow from: the raw bytes, the recipe, and the libraries that write them."""
-    inputs = {
-        "dataset": identity.dataset,
-        "splits": identity.splits,
-        "limit": identity.limit,
-        "recipe": asdict(identity.recipe),
-        "raw": [file.sha256 for file in identity.raw],
-        "tools": dict(tools),
-    }
-    return identity_digest(inputs)
+    return identity_digest(
+        {
+            "dataset": identity.dataset,
+            "splits": identity.splits,
+            "limit": identity.limit,
+            "recipe": asdict(identity.recipe),
+            "raw": [file.sha256 for file in identity.raw],
+            "tools": dict(tools),
+        }
+    )

@@ -52,16 +52,19 @@ def provenance(release_dir: Path, manifest: Manifest, by: str) -> Statement:
     are byproducts of the build.
     """
     sources = [
-        _without_none({"name": f"{manifest.source}/{raw.name}", "uri": raw.url, "digest": {"sha256": raw.sha256}})
+        {
+            "name": f"{manifest.source}/{raw.name}",
+            **({} if raw.url is None else {"uri": raw.url}),
+            "digest": {"sha256": raw.sha256},
+        }
         for raw in manifest.raw
     ]
     code = [
         {"name": f"recipe {manifest.recipe.module}", "digest": {"sha256": manifest.recipe.sha256}},
         {"name": "code and texts of the card", "digest": {"sha256": manifest.report_sha256}},
     ]
-    names = [file.path for file in manifest.files]
-    names += [name for name in folder.document_names(manifest) if name not in REWRITTEN]
-    byproducts = [name for name in (folder.MANIFEST, *folder.document_names(manifest)) if name in REWRITTEN]
+    described = (folder.MANIFEST, *folder.document_names(manifest))
+    names = [*(file.path for file in manifest.files), *(name for name in described if name not in REWRITTEN)]
     predicate = {
         "buildDefinition": {
             "buildType": f"{NAMESPACE}:build:1",
@@ -78,7 +81,7 @@ def provenance(release_dir: Path, manifest: Manifest, by: str) -> Statement:
         "runDetails": {
             "builder": {"id": _identity(by), "version": dict(manifest.tools)},
             "metadata": {"finishedOn": _in_utc(manifest.built_at)} if manifest.built_at else {},
-            "byproducts": _files(release_dir, byproducts),
+            "byproducts": _files(release_dir, [name for name in described if name in REWRITTEN]),
         },
     }
     return _statement([_rows(manifest), *_files(release_dir, names)], PROVENANCE, predicate)
@@ -163,10 +166,6 @@ def _in_utc(time: str) -> str:
     return datetime.fromisoformat(time).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _without_none(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}
-
-
 try:
     from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
     from cryptography.hazmat.primitives import hashes, serialization
@@ -213,16 +212,22 @@ def read_signer(path: Path) -> Signer:
     where the library for it is not installed.
     """
     if not IS_INSTALLED:
-        todo = "python -m pip install 'embedding-datasets[sign]'; or sign with openssl (docs/reproducibility.md)"
-        raise UsageError("--sign needs the package cryptography", todo=todo)
+        raise UsageError(
+            "--sign needs the package cryptography",
+            todo="python -m pip install 'embedding-datasets[sign]'; or sign with openssl (docs/reproducibility.md)",
+        )
     try:
         key = serialization.load_pem_private_key(_read_key(path), password=None)
     except OSError as error:
         found = error.strerror or str(error)
         raise UsageError("the key cannot be read", where=str(path), found=found, expected=KINDS, todo=NEW_KEY) from None
     except TypeError:  # what the library raises for a key with a password; its text would say so too
-        todo = "write a copy without one where only you can read it: openssl pkey -in KEY -out COPY"
-        raise UsageError("the key has a password", where=str(path), expected=KINDS, todo=todo) from None
+        raise UsageError(
+            "the key has a password",
+            where=str(path),
+            expected=KINDS,
+            todo="write a copy without one where only you can read it: openssl pkey -in KEY -out COPY",
+        ) from None
     except (ValueError, UnsupportedAlgorithm):  # whose messages may quote the file
         raise UsageError("not a private key", where=str(path), expected=KINDS, todo=NEW_KEY) from None
     public = key.public_key().public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
@@ -238,12 +243,13 @@ def read_signer(path: Path) -> Signer:
 def sign_statement(statement: bytes, signer: Signer) -> bytes:
     """The signed envelope of a statement, as JSON."""
     signature = signer.sign(pre_authentication_encoding(statement))
-    envelope = {
-        "payload": base64.b64encode(statement).decode(),
-        "payloadType": PAYLOAD_TYPE,
-        "signatures": [{"keyid": signer.key_id, "sig": base64.b64encode(signature).decode()}],
-    }
-    return (json.dumps(envelope, indent=2) + "\n").encode()
+    return encode(
+        {
+            "payload": base64.b64encode(statement).decode(),
+            "payloadType": PAYLOAD_TYPE,
+            "signatures": [{"keyid": signer.key_id, "sig": base64.b64encode(signature).decode()}],
+        }
+    )
 
 
 def pre_authentication_encoding(payload: bytes, kind: str = PAYLOAD_TYPE) -> bytes:
@@ -275,8 +281,12 @@ def verify_statement(path: Path, keys: Sequence[Path]) -> Verified:
     """
     paths = list(keys) or sorted(path for path in KEYS.glob("*") if path.suffix in (".pub", ".pem"))
     if not paths:
-        todo = "name the public key of whoever signed it, from a place that you trust: --key FILE"
-        raise UsageError("no key to verify the statement with", where=str(KEYS), expected=PUBLIC_KINDS, todo=todo)
+        raise UsageError(
+            "no key to verify the statement with",
+            where=str(KEYS),
+            expected=PUBLIC_KINDS,
+            todo="name the public key of whoever signed it, from a place that you trust: --key FILE",
+        )
     known = {str(key): _read_public_key(key) for key in paths}
     try:
         envelope = json.loads(read_at_most(path, MAX_MANIFEST))
@@ -291,23 +301,30 @@ def verify_statement(path: Path, keys: Sequence[Path]) -> Verified:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         is_statement = False
     if not is_statement:
-        expected = "a DSSE envelope with a statement of in-toto, version 1"
-        todo = "sign it: --attest FILE --sign KEY"
-        raise ReleaseError("not a signed statement", where=str(path), expected=expected, todo=todo)
+        raise ReleaseError(
+            "not a signed statement",
+            where=str(path),
+            expected="a DSSE envelope with a statement of in-toto, version 1",
+            todo="sign it: --attest FILE --sign KEY",
+        )
     signers = [key for key, verify in known.items() if any(verify(signature, signed) for signature in signatures)]
     if not signers:
-        todo = "see that the key is that of the signer; if it is, the statement was changed"
-        found = f"{len(signatures)} signature{'s' if len(signatures) != 1 else ''}"
         raise ReleaseError(
-            "none of the keys signed the statement", where=str(path), found=found, expected=", ".join(known), todo=todo
+            "none of the keys signed the statement",
+            where=str(path),
+            found=f"{len(signatures)} signature{'s' if len(signatures) != 1 else ''}",
+            expected=", ".join(known),
+            todo="see that the key is that of the signer; if it is, the statement was changed",
         )
     return Verified(statement, tuple(signers))
 
 
 def _read_public_key(path: Path) -> Verify:
     if not IS_INSTALLED:
-        todo = "python -m pip install 'embedding-datasets[sign]'; or verify with openssl (docs/reproducibility.md)"
-        raise UsageError("--statement needs the package cryptography", todo=todo)
+        raise UsageError(
+            "--statement needs the package cryptography",
+            todo="python -m pip install 'embedding-datasets[sign]'; or verify with openssl (docs/reproducibility.md)",
+        )
     try:
         if not path.is_file():
             raise UsageError("the key is not a file", where=str(path), expected=PUBLIC_KINDS)

@@ -35,7 +35,7 @@ from pipelines.process.tables import WIDTH, table, wrap
 from pipelines.raw.locations import locate
 from pipelines.raw.settings import RawSettings
 from pipelines.release import folder
-from pipelines.release.staging import dataset_lock, recover_release, staged_release
+from pipelines.release.staging import dataset_lock, recover_release, staged_folder
 from pipelines.scores.baselines import compute_baselines
 from pipelines.scores.evaluation import evaluate_model, published_headroom
 
@@ -75,7 +75,7 @@ def record_scores(release_dir: Path, scores: Scores) -> Manifest:
                 expected=f"content {scores.content_sha256[:12]}",
                 todo=f"score it again: embedding-datasets score {manifest.name}",
             )
-        with staged_release(release_dir) as staging_dir:
+        with staged_folder(release_dir) as staging_dir:
             others = shutil.ignore_patterns(folder.CARD, folder.SCORES, folder.MANIFEST)
             shutil.copytree(release_dir, staging_dir, ignore=others, copy_function=link_or_copy, dirs_exist_ok=True)
             card = with_scores((release_dir / folder.CARD).read_text("utf-8"), scores)
