@@ -17,7 +17,7 @@ from builders.shaping.benchmark_index import read_benchmark_index
 from builders.shaping.contrastive import make_pairs
 from builders.shaping.measurements import drop_below, read_cosines, read_tokens
 from builders.shaping.popularity import PairSet, select_pool, texts_to_measure
-from builders.shaping.rows import drop
+from builders.shaping.rows import drop, join_tables
 from builders.shaping.sampling import hash_order
 from builders.spec import Dropped, Raw, RawFiles, Tables
 
@@ -83,9 +83,9 @@ def build_bitext(raw: RawFiles, bitext: Bitext, *, rows: int, clean: bool = Fals
         dropped, observed = (*dropped, *below), observed | threshold
     index = read_benchmark_index(raw.whole("index"))
     made = make_pairs(draw_direction(different), bitext.config, index, size=rows, clean=clean, deduplicate=False)
-    english = made.rows["query"].str.contains(r"\p{Cyrillic}").not_().sum()
-    observed = made.observed | observed | {"rows whose query has no Cyrillic letter": int(english)}
-    return Tables({bitext.config: {SPLIT: made.rows}}, (*dropped, *made.dropped), observed, made.reported)
+    queries = made.frames[bitext.config][SPLIT].lazy().select(pl.col("query").str.contains(r"\p{Cyrillic}"))
+    english = {"rows whose query has no Cyrillic letter": int((~queries.collect()["query"]).sum())}
+    return join_tables(Tables({}, dropped), made, Tables({}, observed=observed | english))
 
 
 def draw_direction(rows: pl.DataFrame) -> pl.DataFrame:

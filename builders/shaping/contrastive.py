@@ -8,7 +8,6 @@ here, the same for every set. Rows have id, query (String), positives and negati
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
 import polars as pl
@@ -16,10 +15,10 @@ import polars as pl
 from builders.shaping.benchmark_index import BenchmarkIndex, find_matches
 from builders.shaping.folding import fold_lists, fold_text_1
 from builders.shaping.measurements import Measurements, drop_long, texts_of
-from builders.shaping.rows import drop, drop_each, drop_from_lists
+from builders.shaping.rows import drop, drop_each, drop_from_lists, join_tables
 from builders.shaping.sampling import hash_order, sample
 from builders.shaping.text import WHITE_SPACE, fold_white_space
-from builders.spec import Dropped, Reported
+from builders.spec import Dropped, Tables
 
 COLUMNS = ("id", "query", "positives", "negatives", "negative_kinds")
 LISTS = ("positives", "negatives", "negative_kinds")
@@ -35,16 +34,6 @@ CLEANED = (
 )
 
 
-@dataclass(frozen=True)
-class Pairs:
-    """A finished table of pairs, what was dropped on the way, and which of its rows have texts of benchmarks."""
-
-    rows: pl.DataFrame
-    dropped: tuple[Dropped, ...] = ()
-    reported: tuple[Reported, ...] = ()
-    observed: dict[str, int] = field(default_factory=dict)
-
-
 def make_pairs(
     rows: pl.DataFrame,
     config: str,
@@ -56,8 +45,8 @@ def make_pairs(
     alike: pl.Expr | None = None,
     clean: bool = False,
     deduplicate: bool = True,
-) -> Pairs:
-    """A config from its rows: id (String), query (String), positives, negatives (List(String)), in the order of the source.
+) -> Tables:
+    """The table of a config from its rows: id, query (String), positives, negatives (List(String)), in the order of the source.
 
     Empty positives leave their lists; rows with an empty query or without positives are dropped. deduplicate: of rows with the
     same query and positives the first is kept. clean: also what clean_pairs drops, and what the index has; else the latter is
@@ -90,7 +79,7 @@ def make_pairs(
         filled = [fill_negatives(part, document_pool(part), negatives, seed=seed) for part in parts]
         frame = pl.concat(filled or [order.drop("alike")]).sort("row").drop("row")
     reported = () if clean else find_matches(frame, config, SPLIT, index)
-    return Pairs(frame, dropped, reported, observed)
+    return Tables({config: {SPLIT: frame}}, dropped, observed, reported)
 
 
 def document_pool(rows: pl.DataFrame) -> list[str]:
@@ -311,15 +300,14 @@ def make_short_pairs(
     size: int,
     clean: bool = False,
     unique_queries: bool = True,
-) -> Pairs:
-    """A config from its rows: apply_rules, then builders.shaping.contrastive.make_pairs.
+) -> Tables:
+    """The table of a config from its rows: apply_rules, then builders.shaping.contrastive.make_pairs.
 
     Raises SourceError for texts that were not measured.
     """
     different, dropped = apply_rules(rows, tokens, unique_queries=unique_queries)
     made = make_pairs(different, config, index, size=size, clean=clean, deduplicate=False)
-    observed = made.observed | {f"rows of {config} in the source": rows.height}
-    return replace(made, dropped=(*dropped, *made.dropped), observed=observed)
+    return join_tables(Tables({}, dropped), made, Tables({}, observed={f"rows of {config} in the source": rows.height}))
 
 
 def _is_empty(texts: pl.DataFrame) -> pl.Series:

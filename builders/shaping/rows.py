@@ -53,6 +53,19 @@ def merge_dropped(parts: Iterable[Dropped]) -> tuple[Dropped, ...]:
     return tuple(sorted(totals.values(), key=lambda drop: (order.index(drop.split), drop.reason)))
 
 
+def join_tables(*parts: Tables) -> Tables:
+    """The tables of several configs, each in one part, and what the parts dropped, observed and reported, in their order.
+
+    Of a number that several parts observed, the last one counts.
+    """
+    return Tables(
+        {config: splits for part in parts for config, splits in part.frames.items()},
+        tuple(drop for part in parts for drop in part.dropped),
+        {name: number for part in parts for name, number in part.observed.items()},
+        tuple(rows for part in parts for rows in part.reported),
+    )
+
+
 def refuse(
     rows: pl.DataFrame,
     where: pl.Expr,

@@ -1,6 +1,7 @@
 """MEDI: the pairs that INSTRUCTOR was trained on, here 30 of its 330 tasks, without instructions (Su et al., 2023)."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -12,7 +13,8 @@ from builders.reading.parquet import read_parquet
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
 from builders.shaping.contrastive import make_pairs
 from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined
-from builders.spec import Dropped, RawFiles, Reported, Source, Tables, dataset
+from builders.shaping.rows import join_tables
+from builders.spec import RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
 
 COMMIT = "0db897b54a91d6bfaa1aae83763a890872122a0b"
@@ -133,10 +135,8 @@ def contrastive(
     expected = sizes or {config: row.pairs for config, row in papers.sets_of("medi-contrastive").items()}
     _check_counts(raw, counts, rows, expected, (other_tasks, other_rows), accept=accept_counts)
     index = read_benchmark_index(raw.whole("index"))
-    frames: dict[str, dict[str, pl.LazyFrame]] = {}
-    dropped: list[Dropped] = []
-    reported: list[Reported] = []
-    observed = {"rows in the file": total, "rows of tasks that are left out": total - sum(_of_sets(counts).values())}
+    left_out = total - sum(_of_sets(counts).values())
+    built = [Tables({}, observed={"rows in the file": total, "rows of tasks that are left out": left_out})]
     for config in SETS:
         of_set = pl.concat([pl.read_parquet(part) for part in parts[config]]).select(
             "query",
@@ -146,12 +146,10 @@ def contrastive(
         )
         made = make_pairs(of_set, config, index, size=ALL, clean=clean, deduplicate=False)
         path = raw.scratch / f"{config}.parquet"
-        made.rows.write_parquet(path)
-        frames[config] = {"train": pl.scan_parquet(path)}
-        dropped += made.dropped
-        reported += made.reported
-        observed[f"rows of {config} in the source"] = of_set.height
-    return Tables(frames, tuple(dropped), observed, tuple(reported))
+        made.frames[config]["train"].lazy().collect().write_parquet(path)
+        observed = {f"rows of {config} in the source": of_set.height}
+        built.append(replace(made, frames={config: {"train": pl.scan_parquet(path)}}, observed=observed))
+    return join_tables(*built)
 
 
 def _of_sets(counts: Mapping[str, int]) -> dict[str, int]:

@@ -10,7 +10,7 @@ from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
 from builders.shaping.contrastive import make_short_pairs, strip_text, texts_to_measure
 from builders.shaping.measurements import measure_tokens, read_tokens, tokens_file
 from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined
-from builders.shaping.rows import drop
+from builders.shaping.rows import drop, join_tables
 from builders.shaping.sampling import hash_order
 from builders.spec import Dropped, Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
@@ -104,4 +104,4 @@ def contrastive(raw: RawFiles, *, rows: int = 15_000, distractors: bool = False,
         read = read.with_columns(negatives=pl.lit([], pl.List(pl.String)))
     tokens, index = read_tokens(raw.whole("tokens")), read_benchmark_index(raw.whole("index"))
     made = make_short_pairs(read, CONFIG, tokens, index, size=rows, clean=clean)
-    return Tables({CONFIG: {"train": made.rows}}, (*dropped, *made.dropped), made.observed | counts, made.reported)
+    return join_tables(Tables({}, dropped), made, Tables({}, observed=counts))

@@ -10,7 +10,7 @@ from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
 from builders.shaping.contrastive import apply_rules, make_pairs, texts_to_measure
 from builders.shaping.measurements import drop_below, measure_tokens, read_tokens, tokens_file
 from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined
-from builders.shaping.rows import refuse
+from builders.shaping.rows import join_tables, refuse
 from builders.spec import Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
 
@@ -93,5 +93,5 @@ def contrastive(raw: RawFiles, *, rows: int = 210_000, p_good: float = 0.5, clea
     good, below, cut = drop_below(different, "p_good", rows, at_most=p_good)
     index = read_benchmark_index(raw.whole("index"))
     made = make_pairs(good, CONFIG, index, size=rows, clean=clean, deduplicate=False)
-    observed = made.observed | {f"rows of {CONFIG} in the source": read.height} | cut
-    return Tables({CONFIG: {"train": made.rows}}, (*dropped, *below, *made.dropped), observed, made.reported)
+    counts = {f"rows of {CONFIG} in the source": read.height} | cut
+    return join_tables(Tables({}, (*dropped, *below)), made, Tables({}, observed=counts))

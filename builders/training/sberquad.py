@@ -10,6 +10,7 @@ from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
 from builders.shaping.contrastive import make_short_pairs, texts_to_measure
 from builders.shaping.measurements import measure_tokens, read_tokens, tokens_file
 from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined
+from builders.shaping.rows import join_tables
 from builders.spec import Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
 
@@ -86,4 +87,4 @@ def contrastive(raw: RawFiles, *, rows: int = 45_000, clean: bool = False) -> Ta
     counts = {"different paragraphs": read["positives"].n_unique()}
     tokens, index = read_tokens(raw.whole("tokens")), read_benchmark_index(raw.whole("index"))
     made = make_short_pairs(read, CONFIG, tokens, index, size=rows, clean=clean, unique_queries=False)
-    return Tables({CONFIG: {"train": made.rows}}, made.dropped, made.observed | counts, made.reported)
+    return join_tables(made, Tables({}, observed=counts))

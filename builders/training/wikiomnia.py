@@ -7,8 +7,9 @@ import polars as pl
 from builders.raw_files import hub
 from builders.reading.json import json_objects
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
-from builders.shaping.contrastive import CLEANED, make_pairs
-from builders.shaping.popularity import TIMES, PairSet, select_pool
+from builders.shaping.contrastive import CLEANED
+from builders.shaping.popularity import TIMES, PairSet, sample_pool, select_pool
+from builders.shaping.rows import join_tables
 from builders.spec import Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Contrastive
 
@@ -83,6 +84,5 @@ def contrastive(
     pool = select_pool(pairs, raw.files, NAME, None, raw.scratch, times=times)
     counts = {f"different summaries of {CONFIG} in the pool": pool.rows["positives"].n_unique()}
     index = read_benchmark_index(raw.whole("index"))
-    made = make_pairs(pool.rows, CONFIG, index, size=rows, negatives=negatives, clean=clean, deduplicate=False)
-    observed = made.observed | pool.observed | counts
-    return Tables({CONFIG: {"train": made.rows}}, (*pool.dropped, *made.dropped), observed, made.reported)
+    sampled = sample_pool(pool, CONFIG, index, size=rows, negatives=negatives, clean=clean)
+    return join_tables(sampled, Tables({}, observed=counts))

@@ -15,10 +15,9 @@ from builders.rumteb.miracl.passages import (
 )
 from builders.rumteb.miracl.titles import ARTICLES, CONFIG, texts_to_measure, title_pairs
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
-from builders.shaping.contrastive import make_pairs
 from builders.shaping.measurements import LIMIT, measure_tokens, read_tokens, tokens_file
 from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined
-from builders.shaping.popularity import TIMES, select_pool
+from builders.shaping.popularity import TIMES, sample_pool, select_pool
 from builders.shaping.sampling import list_candidates
 from builders.spec import RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Contrastive, Reranking, Retrieval
@@ -193,9 +192,7 @@ def contrastive(
     tokens, index = read_tokens(raw.whole("tokens")), read_benchmark_index(raw.whole("index"))
     pairs = title_pairs(rows, articles, tokens, max_tokens)
     pool = select_pool(pairs, raw.files, SOURCE.name, tokens, raw.scratch, times=times, limit=max_tokens)
-    made = make_pairs(pool.rows, CONFIG, index, size=rows, clean=clean, deduplicate=False)
-    observed = made.observed | pool.observed
-    return Tables({CONFIG: {"train": made.rows}}, (*pool.dropped, *made.dropped), observed, made.reported)
+    return sample_pool(pool, CONFIG, index, size=rows, clean=clean)
 
 
 def _counts(judgements: pl.DataFrame, passages: pl.LazyFrame) -> dict[str, int]:

@@ -8,6 +8,7 @@ from builders.shaping.benchmark_index import BenchmarkIndex
 from builders.shaping.contrastive import drop_repeated, make_short_pairs, strip_rows
 from builders.shaping.measurements import read_tokens
 from tests.support.measurements import write_tokens
+from tests.support.training import table_of
 
 NOTHING = BenchmarkIndex({"exact": pl.Series([], dtype=pl.UInt64), "folded": pl.Series([], dtype=pl.UInt64)})
 
@@ -63,7 +64,7 @@ def test_a_text_that_is_too_long_makes_no_other_row_a_repeated_one(tmp_path: Pat
     given = rows(("q", ["long"], []), ("q", ["a"], []), ("q", ["b"], []), ("r", ["a"], ["long"]))
     tokens = read_tokens(write_tokens(tmp_path / "tokens.parquet", {"q": 1, "r": 1, "a": 1, "b": 1, "long": 501}))
     made = make_short_pairs(given, "set", tokens, NOTHING, size=9)
-    assert made.rows["id"].to_list() == ["1", "3"]
-    assert made.rows["negatives"].to_list() == [[], []]
+    assert table_of(made)["id"].to_list() == ["1", "3"]
+    assert table_of(made)["negatives"].to_list() == [[], []]
     assert made.observed == {"rows of set in the source": 4, "rows of set to choose from": 2}
     assert sum(drop.count for drop in made.dropped) == 4, "a positive, its row, a query, a negative"
