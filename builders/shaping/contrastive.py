@@ -7,18 +7,18 @@ The ruMTEB paper names deduplication and the limit of length (builders.shaping.m
 here, the same for every set. Rows have id, query (String), positives and negatives (List(String)).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 
 import polars as pl
 
-from builders.shaping.benchmark_index import BenchmarkIndex, find_matches
+from builders.shaping.benchmark_index import BenchmarkIndex, find_matches, read_benchmark_index
 from builders.shaping.folding import fold_lists, fold_text_1
-from builders.shaping.measurements import Measurements, drop_long, texts_of
+from builders.shaping.measurements import Measurements, drop_long, measure_tokens, read_tokens, texts_of
 from builders.shaping.rows import drop, drop_each, drop_from_lists, join_tables
 from builders.shaping.sampling import hash_order, sample
 from builders.shaping.text import WHITE_SPACE, fold_white_space
-from builders.spec import Dropped, Tables
+from builders.spec import Dropped, Measurement, Raw, RawFiles, Tables
 
 COLUMNS = ("id", "query", "positives", "negatives", "negative_kinds")
 LISTS = ("positives", "negatives", "negative_kinds")
@@ -260,9 +260,13 @@ def strip_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
     return kept, (*dropped, *more)
 
 
-def texts_to_measure(rows: pl.DataFrame) -> pl.DataFrame:
-    """The texts whose lengths make_short_pairs looks up, as a batch for a measurement: text (String)."""
-    return texts_of(strip_rows(rows)[0])
+def measure_rows(key: str, read: Callable[[Raw], pl.DataFrame]) -> Measurement:
+    """The measurement of the texts whose lengths apply_rules looks up. read: the rows of the raw file with this key."""
+
+    def texts(files: Mapping[str, Raw]) -> Iterator[pl.DataFrame]:
+        yield texts_of(strip_rows(read(files[key]))[0])
+
+    return measure_tokens((key,), texts)
 
 
 def drop_repeated(rows: pl.DataFrame, *, unique_queries: bool = True) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
@@ -281,7 +285,7 @@ def drop_repeated(rows: pl.DataFrame, *, unique_queries: bool = True) -> tuple[p
 def apply_rules(
     rows: pl.DataFrame, tokens: Measurements, *, unique_queries: bool = True
 ) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
-    """strip_rows, drop_long and drop_repeated in turn. tokens: the lengths of texts_to_measure(rows).
+    """strip_rows, drop_long and drop_repeated in turn. tokens: as measure_rows has them.
 
     Raises SourceError for texts that were not measured.
     """
@@ -292,20 +296,14 @@ def apply_rules(
 
 
 def make_short_pairs(
-    rows: pl.DataFrame,
-    config: str,
-    tokens: Measurements,
-    index: BenchmarkIndex,
-    *,
-    size: int,
-    clean: bool = False,
-    unique_queries: bool = True,
+    raw: RawFiles, rows: pl.DataFrame, config: str, *, size: int, clean: bool = False, unique_queries: bool = True
 ) -> Tables:
-    """The table of a config from its rows: apply_rules, then builders.shaping.contrastive.make_pairs.
+    """The table of a config from its rows: apply_rules, then make_pairs. raw: has the keys `tokens` and `index`.
 
     Raises SourceError for texts that were not measured.
     """
-    different, dropped = apply_rules(rows, tokens, unique_queries=unique_queries)
+    different, dropped = apply_rules(rows, read_tokens(raw.whole("tokens")), unique_queries=unique_queries)
+    index = read_benchmark_index(raw.whole("index"))
     made = make_pairs(different, config, index, size=size, clean=clean, deduplicate=False)
     return join_tables(Tables({}, dropped), made, Tables({}, observed={f"rows of {config} in the source": rows.height}))
 

@@ -7,9 +7,8 @@ import polars as pl
 
 from builders.raw_files import hub
 from builders.reading.json import json_lines
-from builders.shaping.benchmark_index import INDEX_FILE
-from builders.shaping.measurements import LIMIT, measure_tokens, tokens_file
-from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined
+from builders.shaping.measurements import LIMIT, measure_tokens
+from builders.shaping.mined_negatives import mining, training_files, training_versions, with_mined
 from builders.shaping.popularity import TIMES, PairSet, build_sets, texts_to_measure
 from builders.spec import Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
@@ -48,9 +47,7 @@ SOURCE = Source(
             sha256="339b3aa815feef45c74bbb4dd90b542d5495693adb9f52e0ae939a3cd88f3494",
             bytes=3_669_747_077,
         ),
-        "tokens": tokens_file(NAME),
-        "index": INDEX_FILE,
-        **mined_files("ru-news-contrastive", (CONFIG,)),
+        **training_files(NAME, (CONFIG,)),
     },
     measurements=(measure_tokens(("articles",), partial(texts_to_measure, (_pair_set(),), NAME)),),
 )

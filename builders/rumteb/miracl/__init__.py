@@ -14,9 +14,9 @@ from builders.rumteb.miracl.passages import (
     read_passages,
 )
 from builders.rumteb.miracl.titles import ARTICLES, CONFIG, texts_to_measure, title_pairs
-from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
-from builders.shaping.measurements import LIMIT, measure_tokens, read_tokens, tokens_file
-from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined
+from builders.shaping.benchmark_index import read_benchmark_index
+from builders.shaping.measurements import LIMIT, measure_tokens, read_tokens
+from builders.shaping.mined_negatives import mining, training_files, training_versions, with_mined
 from builders.shaping.popularity import TIMES, sample_pool, select_pool
 from builders.shaping.sampling import list_candidates
 from builders.spec import RawFiles, Source, Tables, Version, dataset
@@ -48,9 +48,7 @@ SOURCE = Source(
             sha256="f877b43c7f53b76aab25e406e5a607ef1c5adba4ffaa11e1b252a4326735a19b",
         ),
         **{shard: hub("miracl/miracl-corpus", CORPUS, f"miracl-corpus-v1.0-ru/{shard}.jsonl.gz") for shard in SHARDS},
-        "tokens": tokens_file("miracl"),
-        "index": INDEX_FILE,
-        **mined_files("miracl-contrastive", (CONFIG,)),
+        **training_files("miracl", (CONFIG,)),
     },
     measurements=(measure_tokens(SHARDS, texts_to_measure),),
 )
