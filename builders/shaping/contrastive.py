@@ -149,31 +149,26 @@ def clean_pairs(rows: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
     numbered = rows.with_row_index("row")
     queries = numbered.select("row", folded=fold_text_1(pl.col("query")))
     positives, negatives = _explode(numbered, "positives"), _explode(numbered, "negatives")
-    positives, dropped = _drop_texts(positives, "a positive is the query", _is_in(positives, queries))
-    negatives, more = _drop_texts(negatives, "an empty negative", fold_white_space(pl.col("text")) == "")
-    dropped += more
-    for reason, others in (("a negative is the query", queries), ("a negative is a positive", positives)):
-        negatives, more = _drop_texts(negatives, reason, _is_in(negatives, others))
-        dropped += more
-    is_repeated = ~pl.struct("row", "folded").is_first_distinct()
-    negatives, more = _drop_texts(negatives, "a negative repeats an earlier one", is_repeated)
-    kept = _with_lists(numbered, positives, negatives)
-    folded = fold_lists("positives").list.sort()
-    conditions = {
-        "no positive is left": pl.col("positives").list.len() == 0,
-        f"{REPEATED}, ignoring case, punctuation and white space": ~pl.struct(
-            fold_text_1(pl.col("query")), folded
-        ).is_first_distinct(),
+    positives, dropped = drop(positives, _is_in(positives, queries), "a positive is the query (texts)", split=SPLIT)
+    negatives = negatives.with_columns(query=_is_in(negatives, queries), positive=_is_in(negatives, positives))
+    of_texts = {
+        "an empty negative (texts)": fold_white_space(pl.col("text")) == "",
+        "a negative is the query (texts)": pl.col("query"),
+        "a negative is a positive (texts)": pl.col("positive"),
+        "a negative repeats an earlier one (texts)": ~pl.struct("row", "folded").is_first_distinct(),
     }
-    kept, of_rows = drop_each(kept, conditions, split=SPLIT)
-    return kept, (*dropped, *more, *of_rows)
+    negatives, of_negatives = drop_each(negatives, of_texts, split=SPLIT)
+    folded = pl.struct(fold_text_1(pl.col("query")), fold_lists("positives").list.sort())
+    of_pairs = {
+        "no positive is left": pl.col("positives").list.len() == 0,
+        f"{REPEATED}, ignoring case, punctuation and white space": ~folded.is_first_distinct(),
+    }
+    kept, of_rows = drop_each(_with_lists(numbered, positives, negatives), of_pairs, split=SPLIT)
+    return kept, (*dropped, *of_negatives, *of_rows)
 
 
 def _drop_empty(rows: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
-    numbered = rows.with_row_index("row")
-    positives = _explode(numbered, "positives")
-    positives, dropped = _drop_texts(positives, "an empty positive", fold_white_space(pl.col("text")) == "")
-    kept = _with_lists(numbered, positives, _explode(numbered, "negatives")) if dropped else rows
+    kept, dropped = drop_from_lists(rows, "positives", _is_blank, "an empty positive", split=SPLIT)
     conditions = {
         "an empty query": fold_white_space(pl.col("query")) == "",
         "no positive": pl.col("positives").list.len() == 0,
@@ -187,26 +182,17 @@ def _drop_benchmarks(rows: pl.DataFrame, index: BenchmarkIndex) -> tuple[pl.Data
     numbered = rows.with_row_index("row")
     positives, negatives = _explode(numbered, "positives"), _explode(numbered, "negatives")
     positives, negatives = (texts.with_columns(match=index.kinds_of(texts["text"])) for texts in (positives, negatives))
-    dropped: tuple[Dropped, ...] = ()
-    for kind in index.hashes:
-        is_match = (pl.col("match") == kind).fill_null(value=False)
-        negatives, more = _drop_texts(negatives, f"a negative is {IN_BENCHMARK}, {kind}", is_match)
-        dropped += more
+    is_match = {kind: pl.col("match") == kind for kind in index.hashes}
+    of_texts = {f"a negative is {IN_BENCHMARK}, {kind} (texts)": where for kind, where in is_match.items()}
+    negatives, of_negatives = drop_each(negatives, of_texts, split=SPLIT)
+    with_positive = {kind: positives.filter(match=kind)["id"].implode() for kind in index.hashes}
+    of_pairs = {
+        **{f"the query is {IN_BENCHMARK}, {kind}": where for kind, where in is_match.items()},
+        **{f"a positive is {IN_BENCHMARK}, {kind}": pl.col("id").is_in(ids) for kind, ids in with_positive.items()},
+    }
     kept = _with_lists(numbered, positives, negatives).with_columns(match=index.kinds_of(rows["query"]))
-    for kind in index.hashes:
-        kept, more = drop(
-            kept, (pl.col("match") == kind).fill_null(value=False), f"the query is {IN_BENCHMARK}, {kind}", split=SPLIT
-        )
-        dropped += more
-    for kind in index.hashes:
-        with_positive = positives.filter(match=kind)["id"].implode()
-        kept, more = drop(kept, pl.col("id").is_in(with_positive), f"a positive is {IN_BENCHMARK}, {kind}", split=SPLIT)
-        dropped += more
-    return kept.drop("match"), dropped
-
-
-def _drop_texts(texts: pl.DataFrame, reason: str, where: pl.Expr) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
-    return drop(texts, where, f"{reason} (texts)", split=SPLIT)
+    kept, of_rows = drop_each(kept, of_pairs, split=SPLIT)
+    return kept.drop("match"), (*of_negatives, *of_rows)
 
 
 def _explode(numbered: pl.DataFrame, column: str) -> pl.DataFrame:
@@ -306,6 +292,10 @@ def make_short_pairs(
     index = read_benchmark_index(raw.whole("index"))
     made = make_pairs(different, config, index, size=size, clean=clean, deduplicate=False)
     return join_tables(Tables({}, dropped), made, Tables({}, observed={f"rows of {config} in the source": rows.height}))
+
+
+def _is_blank(texts: pl.DataFrame) -> pl.Series:
+    return texts.select(fold_white_space(pl.col("text")) == "").to_series()
 
 
 def _is_empty(texts: pl.DataFrame) -> pl.Series:

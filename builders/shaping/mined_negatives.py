@@ -77,12 +77,12 @@ class RankingHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def pool_digest(pool: Sequence[str]) -> Digest:
     """SHA-256 over the documents in the order of the pool: of each its length in bytes (8, little-endian), then its UTF-8."""
-    return _digest(pool)
+    return _digest(pool, len(pool))
 
 
 def queries_digest(rows: pl.DataFrame) -> Digest:
     """SHA-256 over the rows in their order: of each the id and the query, written as in pool_digest."""
-    return _digest([text for row in rows.select("id", "query").iter_rows() for text in row], rows.height)
+    return _digest((text for row in rows.select("id", "query").iter_rows() for text in row), rows.height)
 
 
 @dataclass(frozen=True)
@@ -203,13 +203,12 @@ def _draw(name: str, left: list[int], folded: Sequence[str | None], taken: set[s
     return drawn
 
 
-def _digest(texts: Iterable[str], count: int | None = None) -> Digest:
-    digest, number = hashlib.sha256(), 0
+def _digest(texts: Iterable[str], count: int) -> Digest:
+    digest = hashlib.sha256()
     for text in texts:
         encoded = text.encode()
         digest.update(len(encoded).to_bytes(8, "little") + encoded)
-        number += 1
-    return Digest(digest.hexdigest(), number if count is None else count)
+    return Digest(digest.hexdigest(), count)
 
 
 def _describe(digest: Digest) -> str:

@@ -1,6 +1,6 @@
 """Rows that a recipe drops, counted by reason, refuses, or merges, together with their relevance judgements."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import polars as pl
 
@@ -128,6 +128,14 @@ def _merge_texts(
     reason = f"the {kind} repeats an earlier one and was merged into it"
     firsts, dropped = drop(rows, ~pl.col("__folded").is_first_distinct(), reason, split=split)
     return firsts.drop("__folded"), first_ids, dropped
+
+
+def number_rows(batches: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """The same batches with the column `number` (Int64): the place of a row in all of them, from 0."""
+    start = 0
+    for batch in batches:
+        yield batch.with_columns(number=pl.int_range(start, start + batch.height, dtype=pl.Int64))
+        start += batch.height
 
 
 def drop_from_lists(

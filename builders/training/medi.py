@@ -13,7 +13,7 @@ from builders.reading.parquet import read_parquet
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
 from builders.shaping.contrastive import make_pairs
 from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined
-from builders.shaping.rows import join_tables
+from builders.shaping.rows import join_tables, number_rows
 from builders.spec import RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
 
@@ -121,12 +121,9 @@ def contrastive(
     """
     counts: dict[str, int] = {}
     parts: dict[str, list[Path]] = {config: [] for config in SETS}
-    total = 0
-    for number, shard in enumerate(SHARDS):
-        read = read_parquet(raw[shard], dict.fromkeys(("query", "pos", "neg", "task_name"), pl.String()))
-        numbered = read.with_columns(number=pl.int_range(total, total + read.height))
-        total += read.height
-        for (name,), frame in numbered.group_by("task_name", maintain_order=True):
+    columns = dict.fromkeys(("query", "pos", "neg", "task_name"), pl.String())
+    for number, rows_of_shard in enumerate(number_rows(read_parquet(raw[shard], columns) for shard in SHARDS)):
+        for (name,), frame in rows_of_shard.group_by("task_name", maintain_order=True):
             counts[str(name)] = counts.get(str(name), 0) + frame.height
             if config := CONFIG_OF.get(str(name)):
                 part = raw.scratch / f"{config}-{number}.parquet"
@@ -135,6 +132,7 @@ def contrastive(
     expected = sizes or {config: row.pairs for config, row in papers.sets_of("medi-contrastive").items()}
     _check_counts(raw, counts, rows, expected, (other_tasks, other_rows), accept=accept_counts)
     index = read_benchmark_index(raw.whole("index"))
+    total = sum(counts.values())
     left_out = total - sum(_of_sets(counts).values())
     built = [Tables({}, observed={"rows in the file": total, "rows of tasks that are left out": left_out})]
     for config in SETS:

@@ -10,6 +10,7 @@ from builders.reading.json import json_lines
 from builders.shaping.measurements import LIMIT, measure_tokens
 from builders.shaping.mined_negatives import mining, training_files, training_versions, with_mined
 from builders.shaping.popularity import TIMES, PairSet, build_sets, texts_to_measure
+from builders.shaping.rows import number_rows
 from builders.spec import Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
 
@@ -20,11 +21,8 @@ ARTICLE = {"title": pl.String, "text": pl.String}
 
 def _read_articles(files: Mapping[str, Raw]) -> Iterator[pl.DataFrame]:
     """Batches: number (Int64: the line in the file, from 0), query, positive (String: the text of the article)."""
-    line = 0
-    for batch in json_lines(files["articles"], ARTICLE, optional=tuple(ARTICLE)):
-        number = pl.int_range(line, line + batch.height, dtype=pl.Int64)
-        yield batch.select(number.alias("number"), query="title", positive="text")
-        line += batch.height
+    for batch in number_rows(json_lines(files["articles"], ARTICLE, optional=tuple(ARTICLE))):
+        yield batch.select("number", query="title", positive="text")
 
 
 def _pair_set(rows: int = 100_000) -> PairSet:

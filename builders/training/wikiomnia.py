@@ -9,7 +9,7 @@ from builders.reading.json import json_objects
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
 from builders.shaping.contrastive import CLEANED
 from builders.shaping.popularity import TIMES, PairSet, sample_pool, select_pool
-from builders.shaping.rows import join_tables
+from builders.shaping.rows import join_tables, number_rows
 from builders.spec import Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Contrastive
 
@@ -73,12 +73,9 @@ def contrastive(
     """
 
     def read(files: Mapping[str, Raw]) -> Iterator[pl.DataFrame]:
-        record = 0
-        for batch in json_objects(files["train"], QUESTION, optional=tuple(QUESTION)):
-            number = pl.int_range(record, record + batch.height, dtype=pl.Int64)
-            positive = pl.concat_str("title", "summary", separator="\n") if title else pl.col("summary")
-            yield batch.select(number.alias("number"), query="question", positive=positive)
-            record += batch.height
+        positive = pl.concat_str("title", "summary", separator="\n") if title else pl.col("summary")
+        for batch in number_rows(json_objects(files["train"], QUESTION, optional=tuple(QUESTION))):
+            yield batch.select("number", query="question", positive=positive)
 
     pairs = PairSet(CONFIG, rows, read, unique_queries=False)
     pool = select_pool(pairs, raw.files, NAME, None, raw.scratch, times=times)
