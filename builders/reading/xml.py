@@ -1,7 +1,6 @@
 """Read XML files that consist of records of named values."""
 
 from collections.abc import Callable, Collection, Iterator
-from itertools import islice
 from typing import Any
 from xml.etree.ElementTree import Element, ParseError, TreeBuilder
 
@@ -16,6 +15,7 @@ from builders.reading.values import (
     Columns,
     MismatchError,
     cell_parser,
+    collect_rows,
     make_schema,
     malformed,
     mismatch_error,
@@ -43,14 +43,12 @@ def read_xml_values(
     """
     schema = make_schema(columns, optional)
     parsers = {name: cell_parser(dtype, name, optional=False) for name, dtype in schema.items()}
-    rows: list[list[Any]] = []
-    for number, record in enumerate(islice(_records(raw, _root(raw), records), raw.limit), 1):
-        try:
-            values = _values(record)
-            rows.append([_cell(values, name, parse, optional=name in optional) for name, parse in parsers.items()])
-        except MismatchError as mismatch:
-            raise mismatch_error(raw, f"record {number}", mismatch) from mismatch
-    return pl.DataFrame(rows, schema, orient="row")
+
+    def parse_record(record: Element) -> list[Any]:
+        values = _values(record)
+        return [_cell(values, name, parse, optional=name in optional) for name, parse in parsers.items()]
+
+    return collect_rows(raw, enumerate(_records(raw, _root(raw), records), 1), parse_record, schema, "record")
 
 
 def _root(raw: Raw) -> Element:
