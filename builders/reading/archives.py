@@ -277,8 +277,11 @@ def _read_error(raw: Raw, error: Exception, count: int, lines: int = 0) -> Sourc
     else:
         problem = "corrupt data"
     read = f"{count:,} bytes" + (f" and {lines:,} lines" if lines else "")
-    found = f"{problem}, after {read} ({str(error) or type(error).__name__})"
-    return _unreadable(raw, found, "complete data that match their checksum, without a password")
+    return _unreadable(
+        raw,
+        f"{problem}, after {read} ({str(error) or type(error).__name__})",
+        "complete data that match their checksum, without a password",
+    )
 
 
 def _unreadable(raw: Raw, found: str, expected: str, todo: str | None = None) -> SourceError:
@@ -337,8 +340,13 @@ def read_members(raw: Raw, names: Collection[str]) -> Iterator[tuple[str, bytes]
                 if info.is_dir() or name not in requested:
                     continue
                 if name in paths:
-                    found = f"{paths[name]} and {info.filename}"
-                    raise malformed(raw, "", "two files with the same name", found=found, expected=f"one {name}")
+                    raise malformed(
+                        raw,
+                        "",
+                        "two files with the same name",
+                        found=f"{paths[name]} and {info.filename}",
+                        expected=f"one {name}",
+                    )
                 paths[name] = info.filename
                 if info.file_size > limits.MAX_MEMBER:  # zipfile reads no more than this size says
                     raise too_large(raw, info.filename, "a file in the archive", limits.MAX_MEMBER)
@@ -387,6 +395,11 @@ def take_members(raw: Raw, pattern: re.Pattern[str], folder: Path) -> list[TarMe
         members.append(TarMember(match, replace(raw, name=f"{raw.name}: {name}", path=path, watch=None)))
     if not members:
         shown = ", ".join(map(repr, others[:SHOWN])) + (", ..." if len(others) > SHOWN else "")
-        expected = f"names that match {pattern.pattern}"
-        raise malformed(raw, "", "no file of the archive is wanted", found=shown or "no files", expected=expected)
+        raise malformed(
+            raw,
+            "",
+            "no file of the archive is wanted",
+            found=shown or "no files",
+            expected=f"names that match {pattern.pattern}",
+        )
     return members

@@ -73,8 +73,13 @@ def _column_parsers(
     """For each column its place among the names of the header, which is at a line, and what parses its cells."""
     for name in schema:
         if names.count(name) != 1:
-            what = f"the header has {'no column' if name not in names else 'two columns'} {name!r}"
-            raise malformed(raw, f"line {line}", what, found=_list_names(names), expected=_list_names(list(schema)))
+            raise malformed(
+                raw,
+                f"line {line}",
+                f"the header has {'no column' if name not in names else 'two columns'} {name!r}",
+                found=_list_names(names),
+                expected=_list_names(list(schema)),
+            )
     return [(names.index(name), cell_parser(dtype, name, optional=name in optional)) for name, dtype in schema.items()]
 
 
@@ -130,8 +135,9 @@ def _rows(raw: Raw, separator: str, *, quotes: bool) -> Iterator[tuple[int, list
         return too_large(raw, f"line {start}", "a row", limits.MAX_RECORD)
 
     def invalid_row(error: csv.Error, row: str) -> SourceError:
-        found, expected = f"{error}: {shorten(row)}", _describe_fields(quotes)
-        return malformed(raw, f"line {start}", "invalid row", found=found, expected=expected)
+        return malformed(
+            raw, f"line {start}", "invalid row", found=f"{error}: {shorten(row)}", expected=_describe_fields(quotes)
+        )
 
     with open_raw(raw) as file:
         lines = decode_lines(raw, file)
@@ -199,9 +205,13 @@ def _records(raw: Raw, separator: str) -> Iterator[tuple[int, list[str]]]:
         readings = _readings(lines, start, separator, count)
         if len(readings) != 1:
             found = shorten(lines[start])
-            what = "a row that can be read in two ways" if readings else "a row with too few or too many fields"
-            expected = f"{count} fields; quotes that enclose a field, or do not enclose several lines"
-            raise malformed(raw, f"line {start + 1}", what, found=found, expected=expected)
+            raise malformed(
+                raw,
+                f"line {start + 1}",
+                "a row that can be read in two ways" if readings else "a row with too few or too many fields",
+                found=found,
+                expected=f"{count} fields; quotes that enclose a field, or do not enclose several lines",
+            )
         fields, stop = readings[0]
         yield start + 1, fields
         start, count = stop, count or len(fields)

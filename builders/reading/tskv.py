@@ -38,8 +38,11 @@ def read_tskv(raw: Raw, columns: Columns, *, optional: Collection[str] = ()) -> 
 
     def parse_fields(fields: dict[str, str]) -> list[Any]:
         if missing := [name for name in schema if name not in fields and name not in optional]:
-            found = f"the keys {', '.join(map(shorten, list(fields)[:20]))}"
-            raise MismatchError(f"no field {missing[0]!r}", found=found, expected=f"{missing[0]}=...")
+            raise MismatchError(
+                f"no field {missing[0]!r}",
+                found=f"the keys {', '.join(map(shorten, list(fields)[:20]))}",
+                expected=f"{missing[0]}=...",
+            )
         return [parse(fields[name]) if name in fields else None for name, parse in parsers]
 
     return collect_rows(raw, _records(raw), parse_fields, schema)
@@ -57,8 +60,13 @@ def _records(raw: Raw) -> Iterator[tuple[int, dict[str, str]]]:
             blank = blank or number
             continue
         if blank:
-            what, found = "a blank line among the records", "a blank line"
-            raise malformed(raw, f"line {blank}", what, found=found, expected="key=value fields")
+            raise malformed(
+                raw,
+                f"line {blank}",
+                "a blank line among the records",
+                found="a blank line",
+                expected="key=value fields",
+            )
         yield number, _split_fields(raw, number, line)
 
 
@@ -67,8 +75,12 @@ def _split_fields(raw: Raw, number: int, line: str) -> dict[str, str]:
     for field in line.split("\t"):
         key, equals, value = field.partition("=")
         if not equals or key in fields:
-            what = "a duplicate key" if equals else "a field without '='"
-            expected = "key=value fields separated by tabs, each key once"
-            raise malformed(raw, f"line {number}", what, found=shorten(field), expected=expected)
+            raise malformed(
+                raw,
+                f"line {number}",
+                "a duplicate key" if equals else "a field without '='",
+                found=shorten(field),
+                expected="key=value fields separated by tabs, each key once",
+            )
         fields[key] = value
     return fields

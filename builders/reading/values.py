@@ -32,8 +32,13 @@ def malformed(raw: Raw, location: str, what: str, *, found: str, expected: str) 
 
 def not_utf8(raw: Raw, location: str, error: UnicodeDecodeError) -> SourceError:
     """The error for bytes that are not UTF-8; `location` is the line or record that holds them."""
-    found = f"byte 0x{error.object[error.start]:02x} at byte {error.start + 1} ({error.reason})"
-    return malformed(raw, location, "invalid UTF-8", found=found, expected="UTF-8")
+    return malformed(
+        raw,
+        location,
+        "invalid UTF-8",
+        found=f"byte 0x{error.object[error.start]:02x} at byte {error.start + 1} ({error.reason})",
+        expected="UTF-8",
+    )
 
 
 def too_large(raw: Raw, location: str, what: str, limit: int) -> SourceError:
@@ -210,8 +215,11 @@ def _check_unicode(texts: list[str], name: str) -> None:
         try:
             text.encode()
         except UnicodeEncodeError as error:
-            found = f"U+{ord(text[error.start]):04X} alone in {shorten(text[max(0, error.start - 20) :])}"
-            raise MismatchError(f"{name} is not valid Unicode", found=found, expected="no lone surrogates") from error
+            raise MismatchError(
+                f"{name} is not valid Unicode",
+                found=f"U+{ord(text[error.start]):04X} alone in {shorten(text[max(0, error.start - 20) :])}",
+                expected="no lone surrogates",
+            ) from error
 
 
 def describe_value(value: Any) -> str:

@@ -67,11 +67,17 @@ def _root(raw: Raw) -> Element:
         line = data.count(b"\n", 0, error.start) + 1
         raise not_utf8(raw, f"line {line}", error) from error
     except ParseError as error:
-        location, expected = f"line {error.position[0]}", "well-formed XML"
-        raise malformed(raw, location, "invalid XML", found=str(error), expected=expected) from error
+        raise malformed(
+            raw, f"line {error.position[0]}", "invalid XML", found=str(error), expected="well-formed XML"
+        ) from error
     except DefusedXmlException as error:
-        what, found = "the XML defines entities or refers to other files", str(error)
-        raise malformed(raw, "", what, found=found, expected="elements and text only, no <!DOCTYPE>") from error
+        raise malformed(
+            raw,
+            "",
+            "the XML defines entities or refers to other files",
+            found=str(error),
+            expected="elements and text only, no <!DOCTYPE>",
+        ) from error
     return root
 
 
@@ -136,11 +142,13 @@ def _values(record: Element) -> dict[str, str]:
     for child in record:
         name = child.get("name")
         if child.tag != "value" or name is None or len(child):
-            what = "a record contains something other than values"
-            raise MismatchError(what, found=f"<{child.tag}>", expected=expected)
+            raise MismatchError(
+                "a record contains something other than values", found=f"<{child.tag}>", expected=expected
+            )
         if name in values:
-            found = f"{values[name]!r} and {child.text!r}"
-            raise MismatchError(f"the value {name!r} appears twice", found=found, expected="one")
+            raise MismatchError(
+                f"the value {name!r} appears twice", found=f"{values[name]!r} and {child.text!r}", expected="one"
+            )
         values[name] = child.text or ""
     for text in (record.text, *(child.tail for child in record)):
         if text and text.strip():

@@ -130,8 +130,13 @@ def _sort_members(raw: Raw, members: list[TarMember]) -> list[tuple[tuple[str, s
 
 
 def _refused(raw: Raw, what: str, found: str, expected: str) -> SourceError:
-    todo = "correct MEMBER of builders/training/bge_m3_data.py by the names in the archive"
-    return SourceError(f"{raw.name}: {what}", where=str(raw.path), found=found, expected=expected, todo=todo)
+    return SourceError(
+        f"{raw.name}: {what}",
+        where=str(raw.path),
+        found=found,
+        expected=expected,
+        todo="correct MEMBER of builders/training/bge_m3_data.py by the names in the archive",
+    )
 
 
 def _read_member(member: TarMember, config: str, language: str) -> pl.DataFrame:
