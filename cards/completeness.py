@@ -75,9 +75,11 @@ def find_text_gaps(definition: Definition) -> list[Gap]:
 def _citations(definition: Definition) -> Iterator[Gap]:
     """A missing docstring, and citations that are not in citations.bib."""
     if not read_docstring(definition.dataset.recipe):
-        what = f"the recipe {definition.dataset.recipe.__name__}() has no docstring"
-        todo = "say in its first line what the dataset asks, then how its tables are made and their columns"
-        yield _gap(what, str(definition.entry.path), todo)
+        yield _gap(
+            f"the recipe {definition.dataset.recipe.__name__}() has no docstring",
+            str(definition.entry.path),
+            "say in its first line what the dataset asks, then how its tables are made and their columns",
+        )
     for key in citation_keys(definition):
         try:
             bibtex(key)
@@ -119,8 +121,12 @@ def _terms(definition: Definition) -> Iterator[Gap]:
     if not re.fullmatch(r"https?://\S+", source.homepage):
         yield _gap("no homepage", where, "give the page where the authors publish the data", found=source.homepage)
     if source.license not in LICENSES:
-        todo = "choose an id of builders/licenses.py; `other`, with a license_note, for terms of their own"
-        yield _gap("a licence that the Hub does not know", where, todo, found=source.license)
+        yield _gap(
+            "a licence that the Hub does not know",
+            where,
+            "choose an id of builders/licenses.py; `other`, with a license_note, for terms of their own",
+            found=source.license,
+        )
 
 
 def _declaration(definition: Definition) -> Iterator[Gap]:
@@ -165,8 +171,11 @@ def _placeholders(definition: Definition) -> Iterator[Gap]:
             try:
                 fill_placeholders(text, numbers, "the prose has a placeholder that no release can fill")
             except ValueError as error:
-                todo = "name a split, a table or an option of the recipe: {{ rows.test }}, {{ options.per_class }}"
-                yield Gap(str(error), str(prose_path(source.name)), todo)
+                yield Gap(
+                    str(error),
+                    str(prose_path(source.name)),
+                    "name a split, a table or an option of the recipe: {{ rows.test }}, {{ options.per_class }}",
+                )
 
 
 def _prose(definition: Definition) -> Iterator[Gap]:

@@ -256,8 +256,12 @@ def decode_rebuild(data: bytes, where: str) -> Rebuild:
     try:
         return msgspec.json.decode(unwrap_statement(data), type=_Statement).predicate.embedding_datasets_reproduction
     except INVALID_STATEMENT as error:
-        todo = "write it with: embedding-datasets reproduce NAME --attest FILE --by NAME"
-        raise ReleaseError("not the statement of a rebuild", where=where, found=str(error)[:500], todo=todo) from None
+        raise ReleaseError(
+            "not the statement of a rebuild",
+            where=where,
+            found=str(error)[:500],
+            todo="write it with: embedding-datasets reproduce NAME --attest FILE --by NAME",
+        ) from None
 
 
 def read_rebuilds(source: str, dataset: str, version: str, content_sha256: str, folder: Path = FOLDER) -> list[Rebuild]:

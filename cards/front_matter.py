@@ -187,8 +187,9 @@ def parse_front_matter(card: bytes, where: str) -> dict[str, Any]:
         metadata, _ = load_yaml(text)
     except (yaml.YAMLError, ValueError) as error:
         found = " ".join(str(error).split())[:500]
-        todo = "fix the front matter of README.md"
-        raise SourceError("invalid YAML in the front matter", where=where, found=found, todo=todo) from None
+        raise SourceError(
+            "invalid YAML in the front matter", where=where, found=found, todo="fix the front matter of README.md"
+        ) from None
     if metadata is not None and not isinstance(metadata, dict):
         raise SourceError(
             "the front matter is not a mapping",

@@ -127,8 +127,9 @@ def prose_gaps(source: str, dataset: str) -> Iterator[Gap]:
     """What the prose of a dataset lacks: the file, sections, or a card that shows them."""
     path = prose_path(source)
     if not path.is_file():
-        expected = f"a file with the sections '# {source}' and '# {dataset}'"
-        yield Gap("no prose for the card", str(path), WRITE_PROSE, expected)
+        yield Gap(
+            "no prose for the card", str(path), WRITE_PROSE, f"a file with the sections '# {source}' and '# {dataset}'"
+        )
         return
     sections = split_sections(path.read_text("utf-8"), "# ")
     yield from _part_gaps(path, sections, source, ("", "Provenance"))
@@ -153,8 +154,13 @@ def _part_gaps(
     if unknown := [heading for heading in parts if heading not in ("", *known, *versions)]:
         expected = ", ".join(f"'## {heading}'" for heading in known)
         expected += ", or one of these for a version: '## Decided in 2.0.0'"
-        found = ", ".join(f"'## {heading}'" for heading in unknown)
-        yield Gap(f"'# {name}' has sections that no card shows", str(path), "rename or remove them", expected, found)
+        yield Gap(
+            f"'# {name}' has sections that no card shows",
+            str(path),
+            "rename or remove them",
+            expected,
+            ", ".join(f"'## {heading}'" for heading in unknown),
+        )
 
 
 def prose_path(source: str) -> Path:

@@ -133,8 +133,9 @@ def _open_file(raw: Raw) -> io.BufferedReader:
     try:
         return raw.path.open("rb")
     except OSError as error:
-        todo = "check that the file exists and that you may read it"
-        raise _unreadable(raw, error.strerror or str(error), "a file", todo) from error
+        raise _unreadable(
+            raw, error.strerror or str(error), "a file", todo="check that the file exists and that you may read it"
+        ) from error
 
 
 class _CheckedReader(io.RawIOBase):
@@ -234,8 +235,10 @@ def _open_zip_member(raw: Raw, member: str, archive: zipfile.ZipFile) -> zipfile
     names = [info.filename for info in archive.infolist() if not info.is_dir()]
     if len(names) > limits.MAX_ARCHIVE_MEMBERS:
         raise too_many_members(raw)
-    if (count := names.count(member)) != 1:
-        raise _no_member(raw, member, names) if not count else _repeated_member(raw, member)
+    if member not in names:
+        raise _no_member(raw, member, names)
+    if names.count(member) > 1:
+        raise _unreadable(raw, f"several files {member!r} in the archive", "one")
     stream = archive.open(member)
     assert isinstance(stream, zipfile.ZipExtFile)
     return stream
@@ -274,39 +277,41 @@ def _read_error(raw: Raw, error: Exception, count: int, lines: int = 0) -> Sourc
     else:
         problem = "corrupt data"
     read = f"{count:,} bytes" + (f" and {lines:,} lines" if lines else "")
-    found = f"{problem}, after {read} ({str(error) or type(error).__name__})"
-    return _unreadable(raw, found, "complete data that match their checksum, without a password", _fetch_again(raw))
+    return _unreadable(
+        raw,
+        f"{problem}, after {read} ({str(error) or type(error).__name__})",
+        "complete data that match their checksum, without a password",
+    )
 
 
-def _unreadable(raw: Raw, found: str, expected: str, todo: str) -> SourceError:
-    return SourceError(f"{raw.name} cannot be read", where=str(raw.path), found=found, expected=expected, todo=todo)
-
-
-def _fetch_again(raw: Raw) -> str:
-    return f"fetch it again: delete {raw.path} and repeat the command"
+def _unreadable(raw: Raw, found: str, expected: str, todo: str | None = None) -> SourceError:
+    return SourceError(
+        f"{raw.name} cannot be read",
+        where=str(raw.path),
+        found=found,
+        expected=expected,
+        todo=todo or f"fetch it again: delete {raw.path} and repeat the command",
+    )
 
 
 def _wrong_format(raw: Raw, expected: str, head: bytes) -> SourceError:
-    found = f"a file that begins with {head!r}" if head else "an empty file"
-    return _unreadable(raw, found, f"{expected} data", _fetch_again(raw))
+    return _unreadable(raw, f"a file that begins with {head!r}" if head else "an empty file", f"{expected} data")
 
 
 def _refuse_expansion(raw: Raw, size: int, compressed: int) -> None:
     """Refuse data that are far larger than what they are compressed to; both in bytes."""
     if size > limits.FREE_EXPANSION + limits.MAX_EXPANSION * compressed:
-        found = f"{size:,} bytes from {compressed:,}"
-        expected = f"at most {limits.MAX_EXPANSION} times as many"
-        raise _unreadable(raw, f"compressed data that expand without measure: {found}", expected, _fetch_again(raw))
+        raise _unreadable(
+            raw,
+            f"compressed data that expand without measure: {size:,} bytes from {compressed:,}",
+            f"at most {limits.MAX_EXPANSION} times as many",
+        )
 
 
 def too_many_members(raw: Raw) -> SourceError:
     """The error for an archive with more files than `limits.MAX_ARCHIVE_MEMBERS`."""
     most = f"{limits.MAX_ARCHIVE_MEMBERS:,}"
-    return _unreadable(raw, f"an archive of more than {most} files", f"at most {most}", _fetch_again(raw))
-
-
-def _repeated_member(raw: Raw, member: str) -> SourceError:
-    return _unreadable(raw, f"several files {member!r} in the archive", "one", _fetch_again(raw))
+    return _unreadable(raw, f"an archive of more than {most} files", f"at most {most}")
 
 
 def _no_member(raw: Raw, member: str, names: list[str]) -> SourceError:
@@ -314,7 +319,7 @@ def _no_member(raw: Raw, member: str, names: list[str]) -> SourceError:
     found = f"{len(names)} other files: {', '.join(map(repr, nearest)) or 'none'}"
     if len(names) > len(nearest):
         found += ", ..."
-    return _unreadable(raw, found, f"a file {member!r} in the archive", _fetch_again(raw))
+    return _unreadable(raw, found, f"a file {member!r} in the archive")
 
 
 def read_members(raw: Raw, names: Collection[str]) -> Iterator[tuple[str, bytes]]:
@@ -335,18 +340,22 @@ def read_members(raw: Raw, names: Collection[str]) -> Iterator[tuple[str, bytes]
                 if info.is_dir() or name not in requested:
                     continue
                 if name in paths:
-                    found = f"{paths[name]} and {info.filename}"
-                    raise malformed(raw, "", "two files with the same name", found=found, expected=f"one {name}")
+                    raise malformed(
+                        raw,
+                        "",
+                        "two files with the same name",
+                        found=f"{paths[name]} and {info.filename}",
+                        expected=f"one {name}",
+                    )
                 paths[name] = info.filename
                 if info.file_size > limits.MAX_MEMBER:  # zipfile reads no more than this size says
                     raise too_large(raw, info.filename, "a file in the archive", limits.MAX_MEMBER)
                 yield name, archive.read(info)
     except READ_ERRORS as error:
-        raise SourceError(
-            f"{raw.name} cannot be read",
-            where=str(raw.path),
-            found=str(error) or type(error).__name__,
-            expected="a complete zip archive without a password",
+        raise _unreadable(
+            raw,
+            str(error) or type(error).__name__,
+            "a complete zip archive without a password",
             todo="create the archive again",
         ) from error
 
@@ -386,6 +395,11 @@ def take_members(raw: Raw, pattern: re.Pattern[str], folder: Path) -> list[TarMe
         members.append(TarMember(match, replace(raw, name=f"{raw.name}: {name}", path=path, watch=None)))
     if not members:
         shown = ", ".join(map(repr, others[:SHOWN])) + (", ..." if len(others) > SHOWN else "")
-        expected = f"names that match {pattern.pattern}"
-        raise malformed(raw, "", "no file of the archive is wanted", found=shown or "no files", expected=expected)
+        raise malformed(
+            raw,
+            "",
+            "no file of the archive is wanted",
+            found=shown or "no files",
+            expected=f"names that match {pattern.pattern}",
+        )
     return members

@@ -4,7 +4,6 @@ import csv
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cache
-from itertools import islice
 from typing import Any
 
 import polars as pl
@@ -20,13 +19,11 @@ from builders.reading.values import (
     collect_rows,
     make_schema,
     malformed,
-    mismatch_error,
     shorten,
     too_large,
 )
 from builders.spec import Raw
 
-BATCH = 50_000  # rows held as Python objects
 STRAY_RETURN = re.compile(r"\r(?:\r\n)?\Z")  # the csv module takes each of these for the end of a line
 
 
@@ -55,29 +52,35 @@ def read_csv(
     """
     schema = make_schema(columns, optional)
     rows = _rows(raw, separator, quotes=quotes)
-    names = list(schema)
-    if header:
-        line, names = next(rows, (1, []))
-        for name in schema:
-            if names.count(name) != 1:
-                what = f"the header has {'no column' if name not in names else 'two columns'} {name!r}"
-                raise malformed(raw, f"line {line}", what, found=_list_names(names), expected=_list_names(list(schema)))
-    parsers = [
-        (names.index(name), cell_parser(dtype, name, optional=name in optional)) for name, dtype in schema.items()
-    ]
+    line, names = next(rows, (1, [])) if header else (1, list(schema))
+    parsers = _column_parsers(raw, line, names, schema, optional)
 
-    def parsed_rows() -> Iterator[list[Any]]:
-        for line, row in islice(rows, raw.limit):
-            if len(row) != len(names):
-                what, found = "a row has too few or too many fields", f"{len(row)} fields: {_list_names(row)}"
-                expected = f"{len(names)} fields: {_list_names(names)}"
-                raise malformed(raw, f"line {line}", what, found=found, expected=expected)
-            try:
-                yield [parse(row[index]) for index, parse in parsers]
-            except MismatchError as mismatch:
-                raise mismatch_error(raw, f"line {line}", mismatch) from mismatch
+    def parse_row(row: list[str]) -> list[Any]:
+        if len(row) != len(names):
+            raise MismatchError(
+                "a row has too few or too many fields",
+                found=f"{len(row)} fields: {_list_names(row)}",
+                expected=f"{len(names)} fields: {_list_names(names)}",
+            )
+        return [parse(row[index]) for index, parse in parsers]
 
-    return collect_rows(parsed_rows(), schema, BATCH)
+    return collect_rows(raw, rows, parse_row, schema)
+
+
+def _column_parsers(
+    raw: Raw, line: int, names: list[str], schema: pl.Schema, optional: Collection[str]
+) -> list[tuple[int, Callable[[str], Any]]]:
+    """For each column its place among the names of the header, which is at a line, and what parses its cells."""
+    for name in schema:
+        if names.count(name) != 1:
+            raise malformed(
+                raw,
+                f"line {line}",
+                f"the header has {'no column' if name not in names else 'two columns'} {name!r}",
+                found=_list_names(names),
+                expected=_list_names(list(schema)),
+            )
+    return [(names.index(name), cell_parser(dtype, name, optional=name in optional)) for name, dtype in schema.items()]
 
 
 def split_rows(
@@ -132,8 +135,9 @@ def _rows(raw: Raw, separator: str, *, quotes: bool) -> Iterator[tuple[int, list
         return too_large(raw, f"line {start}", "a row", limits.MAX_RECORD)
 
     def invalid_row(error: csv.Error, row: str) -> SourceError:
-        found, expected = f"{error}: {shorten(row)}", _describe_fields(quotes)
-        return malformed(raw, f"line {start}", "invalid row", found=found, expected=expected)
+        return malformed(
+            raw, f"line {start}", "invalid row", found=f"{error}: {shorten(row)}", expected=_describe_fields(quotes)
+        )
 
     with open_raw(raw) as file:
         lines = decode_lines(raw, file)
@@ -187,21 +191,8 @@ def read_loose_csv(raw: Raw, columns: Columns, *, separator: str = ",") -> pl.Da
     """
     schema = make_schema(columns, ())
     records = _records(raw, separator)
-    _, names = next(records, (1, []))
-    for name in schema:
-        if names.count(name) != 1:
-            what = f"the header has {'no column' if name not in names else 'two columns'} {name!r}"
-            raise malformed(raw, "line 1", what, found=", ".join(map(shorten, names)), expected=", ".join(schema))
-    parsers = [(names.index(name), cell_parser(dtype, name, optional=False)) for name, dtype in schema.items()]
-
-    def parsed_rows() -> Iterator[list[Any]]:
-        for line, fields in islice(records, raw.limit):
-            try:
-                yield [parse(fields[index]) for index, parse in parsers]
-            except MismatchError as mismatch:
-                raise mismatch_error(raw, f"line {line}", mismatch) from mismatch
-
-    return collect_rows(parsed_rows(), schema, BATCH)
+    parsers = _column_parsers(raw, *next(records, (1, [])), schema, ())
+    return collect_rows(raw, records, lambda fields: [parse(fields[index]) for index, parse in parsers], schema)
 
 
 def _records(raw: Raw, separator: str) -> Iterator[tuple[int, list[str]]]:
@@ -214,9 +205,13 @@ def _records(raw: Raw, separator: str) -> Iterator[tuple[int, list[str]]]:
         readings = _readings(lines, start, separator, count)
         if len(readings) != 1:
             found = shorten(lines[start])
-            what = "a row that can be read in two ways" if readings else "a row with too few or too many fields"
-            expected = f"{count} fields; quotes that enclose a field, or do not enclose several lines"
-            raise malformed(raw, f"line {start + 1}", what, found=found, expected=expected)
+            raise malformed(
+                raw,
+                f"line {start + 1}",
+                "a row that can be read in two ways" if readings else "a row with too few or too many fields",
+                found=found,
+                expected=f"{count} fields; quotes that enclose a field, or do not enclose several lines",
+            )
         fields, stop = readings[0]
         yield start + 1, fields
         start, count = stop, count or len(fields)

@@ -129,8 +129,13 @@ def _invalid_element(raw: Raw, number: int, rest: str, error: Exception, bracket
         found = f"{error.msg}: {shorten(error.doc[max(0, error.pos - 30) :])}"
     else:
         found = f"an element nested too deeply: {shorten(text)}"
-    expected = f"one complete JSON object, then , or {brackets[1]}"
-    return malformed(raw, f"record {number}", "invalid JSON", found=found, expected=expected)
+    return malformed(
+        raw,
+        f"record {number}",
+        "invalid JSON",
+        found=found,
+        expected=f"one complete JSON object, then , or {brackets[1]}",
+    )
 
 
 def parse_plain_lines(lines: list[bytes], columns: pl.Schema) -> pl.DataFrame | None:
@@ -179,12 +184,14 @@ def to_records(value: Any, name: str, dtype: Type) -> Any:
     lists = {field.name: value[field.name] for field in dtype.inner.fields if value.get(field.name) is not None}
     for key, items in lists.items():
         if not isinstance(items, list):
-            what, expected = f"{name}.{key} has the wrong type", "a list"
-            raise MismatchError(what, found=describe_value(items), expected=expected)
+            raise MismatchError(f"{name}.{key} has the wrong type", found=describe_value(items), expected="a list")
     lengths = {key: len(items) for key, items in lists.items()}
     if len(set(lengths.values())) > 1:
-        found = ", ".join(f"{length:,} of {key}" for key, length in lengths.items())
-        raise MismatchError(f"{name} has lists of different lengths", found=found, expected="as many of each")
+        raise MismatchError(
+            f"{name} has lists of different lengths",
+            found=", ".join(f"{length:,} of {key}" for key, length in lengths.items()),
+            expected="as many of each",
+        )
     return [dict(zip(lists, items, strict=True)) for items in zip(*lists.values(), strict=True)]
 
 

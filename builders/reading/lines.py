@@ -46,8 +46,13 @@ def read_documents(raw: Raw, separator: str = "<d>") -> pl.DataFrame:
         elif starts:
             segments[-1].append(line)
         else:
-            what, expected = "text before the first document", f"a line {separator}"
-            raise malformed(raw, f"line {number}", what, found=shorten(line), expected=expected)
+            raise malformed(
+                raw,
+                f"line {number}",
+                "text before the first document",
+                found=shorten(line),
+                expected=f"a line {separator}",
+            )
     if not starts and raw.limit != 0:
         raise malformed(raw, "", "no documents", found="an empty file", expected=f"a line {separator}, then segments")
     _refuse_empty_document(raw, starts, segments)
@@ -100,8 +105,13 @@ def decode_lines(raw: Raw, file: IO[bytes]) -> Iterator[str]:
 
 def _refuse_empty_document(raw: Raw, starts: list[int], segments: list[list[str]]) -> None:
     if segments and not segments[-1]:
-        what, found = "a document without segments", "the next document, or the end of the file"
-        raise malformed(raw, f"line {starts[-1]}", what, found=found, expected="a segment in the next line")
+        raise malformed(
+            raw,
+            f"line {starts[-1]}",
+            "a document without segments",
+            found="the next document, or the end of the file",
+            expected="a segment in the next line",
+        )
 
 
 BATCH = 50_000  # lines of a frame
@@ -120,8 +130,13 @@ def moses_batches(first: Raw, second: Raw) -> Iterator[pl.DataFrame]:
         for shorter, longer, side in ((first, second, 0), (second, first, 1)):
             if batch[-1][side] is None:
                 lines = start + next(number for number, pair in enumerate(batch) if pair[side] is None)
-                what, found = "the two files of the bitext have different numbers of lines", f"{lines:,} lines"
-                raise malformed(shorter, "", what, found=found, expected=f"as many lines as {longer.name}")
+                raise malformed(
+                    shorter,
+                    "",
+                    "the two files of the bitext have different numbers of lines",
+                    found=f"{lines:,} lines",
+                    expected=f"as many lines as {longer.name}",
+                )
         numbers = pl.int_range(start, start + len(batch), dtype=pl.Int64, eager=True).alias("number")
         yield pl.DataFrame(batch, {"first": pl.String, "second": pl.String}, orient="row").insert_column(0, numbers)
         start += len(batch)

@@ -77,8 +77,9 @@ def _select(raw: Raw, path: str, file_type: pa.DataType, dtype: Type, first: int
     if isinstance(dtype, pl.Struct) and pa.types.is_struct(file_type):
         return _select_fields(raw, path, file_type, dtype, first)
     if not any(matches(file_type) for matches in LEAF_TYPES.get(dtype.base_type(), ())):
-        what = f"column {path!r} has the wrong type"
-        raise malformed(raw, "", what, found=str(file_type)[:200], expected=describe_type(dtype))
+        raise malformed(
+            raw, "", f"column {path!r} has the wrong type", found=str(file_type)[:200], expected=describe_type(dtype)
+        )
     return [first], file_type
 
 
@@ -92,8 +93,13 @@ def _select_fields(
     for name, field_type in dtype.to_schema().items():
         inner = f"{path}.{name}" if path else name
         if names.count(name) != 1:
-            what = f"the file has {'no column' if name not in names else 'two columns'} {inner!r}"
-            raise malformed(raw, "", what, found=", ".join(names), expected=", ".join(dtype.to_schema()))
+            raise malformed(
+                raw,
+                "",
+                f"the file has {'no column' if name not in names else 'two columns'} {inner!r}",
+                found=", ".join(names),
+                expected=", ".join(dtype.to_schema()),
+            )
         field_leaves, selection = _select(raw, inner, file_type.field(name).type, field_type, starts[name])
         leaves += field_leaves
         fields.append(pa.field(name, selection))
@@ -127,5 +133,6 @@ def _first_nulls(
 
 
 def _corrupt(raw: Raw, error: Exception) -> SourceError:
-    found = str(error).split("\n", 1)[0][:200]
-    return malformed(raw, "", "truncated or corrupt Parquet file", found=found, expected="Parquet")
+    return malformed(
+        raw, "", "truncated or corrupt Parquet file", found=str(error).split("\n", 1)[0][:200], expected="Parquet"
+    )

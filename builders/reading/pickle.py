@@ -45,8 +45,13 @@ def read_pickle(raw: Raw) -> Any:
         try:
             value = _PlainUnpickler(file).load()
         except _ReferenceError as reference:
-            what = "unsafe pickle, not loaded: it refers to code or objects outside the file"
-            raise malformed(raw, "", what, found=str(reference), expected=EXPECTED) from reference
+            raise malformed(
+                raw,
+                "",
+                "unsafe pickle, not loaded: it refers to code or objects outside the file",
+                found=str(reference),
+                expected=EXPECTED,
+            ) from reference
         except LOAD_ERRORS as error:
             raise _corrupt(raw, error) from error
         trailing = file.read(16)
@@ -62,15 +67,25 @@ def _check_memo(raw: Raw) -> None:
             stream: Any = SimpleNamespace(read=file.read, readline=file.readline)  # the file cannot tell its position
             for opcode, argument, _ in pickletools.genops(stream):
                 if opcode.name in MEMO_OPCODES and argument is not None and argument > limits.MAX_MEMO:
-                    found, expected = f"a reference {argument:,}", f"at most {limits.MAX_MEMO:,}"
-                    raise malformed(raw, "", "the pickle would take too much memory", found=found, expected=expected)
+                    raise malformed(
+                        raw,
+                        "",
+                        "the pickle would take too much memory",
+                        found=f"a reference {argument:,}",
+                        expected=f"at most {limits.MAX_MEMO:,}",
+                    )
         except LOAD_ERRORS as error:
             raise _corrupt(raw, error) from error
 
 
 def _corrupt(raw: Raw, error: Exception) -> SourceError:
-    found = f"{type(error).__name__}: {shorten(str(error), 200)}"
-    return malformed(raw, "", "truncated or corrupt pickle", found=found, expected=EXPECTED)
+    return malformed(
+        raw,
+        "",
+        "truncated or corrupt pickle",
+        found=f"{type(error).__name__}: {shorten(str(error), 200)}",
+        expected=EXPECTED,
+    )
 
 
 def pickle_members(

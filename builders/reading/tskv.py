@@ -1,7 +1,6 @@
 """Read TSKV: one record per line, `key=value` fields separated by tabs."""
 
 from collections.abc import Collection, Iterator
-from itertools import islice
 from typing import Any
 
 import polars as pl
@@ -14,12 +13,9 @@ from builders.reading.values import (
     collect_rows,
     make_schema,
     malformed,
-    mismatch_error,
     shorten,
 )
 from builders.spec import Raw
-
-BATCH = 20_000  # rows held as Python objects
 
 
 def read_tskv(raw: Raw, columns: Columns, *, optional: Collection[str] = ()) -> pl.DataFrame:
@@ -39,20 +35,17 @@ def read_tskv(raw: Raw, columns: Columns, *, optional: Collection[str] = ()) -> 
         (name, _unescape if dtype == pl.String else cell_parser(dtype, name, optional=name in optional))
         for name, dtype in schema.items()
     ]
-    required = [name for name in schema if name not in optional]
 
-    def parsed_rows() -> Iterator[list[Any]]:
-        for line, fields in islice(_records(raw), raw.limit):
-            for name in required:
-                if name not in fields:
-                    found = f"the keys {', '.join(map(shorten, list(fields)[:20]))}"
-                    raise malformed(raw, f"line {line}", f"no field {name!r}", found=found, expected=f"{name}=...")
-            try:
-                yield [parse(fields[name]) if name in fields else None for name, parse in parsers]
-            except MismatchError as mismatch:
-                raise mismatch_error(raw, f"line {line}", mismatch) from mismatch
+    def parse_fields(fields: dict[str, str]) -> list[Any]:
+        if missing := [name for name in schema if name not in fields and name not in optional]:
+            raise MismatchError(
+                f"no field {missing[0]!r}",
+                found=f"the keys {', '.join(map(shorten, list(fields)[:20]))}",
+                expected=f"{missing[0]}=...",
+            )
+        return [parse(fields[name]) if name in fields else None for name, parse in parsers]
 
-    return collect_rows(parsed_rows(), schema, BATCH)
+    return collect_rows(raw, _records(raw), parse_fields, schema)
 
 
 def _unescape(value: str) -> str:
@@ -67,8 +60,13 @@ def _records(raw: Raw) -> Iterator[tuple[int, dict[str, str]]]:
             blank = blank or number
             continue
         if blank:
-            what, found = "a blank line among the records", "a blank line"
-            raise malformed(raw, f"line {blank}", what, found=found, expected="key=value fields")
+            raise malformed(
+                raw,
+                f"line {blank}",
+                "a blank line among the records",
+                found="a blank line",
+                expected="key=value fields",
+            )
         yield number, _split_fields(raw, number, line)
 
 
@@ -77,8 +75,12 @@ def _split_fields(raw: Raw, number: int, line: str) -> dict[str, str]:
     for field in line.split("\t"):
         key, equals, value = field.partition("=")
         if not equals or key in fields:
-            what = "a duplicate key" if equals else "a field without '='"
-            expected = "key=value fields separated by tabs, each key once"
-            raise malformed(raw, f"line {number}", what, found=shorten(field), expected=expected)
+            raise malformed(
+                raw,
+                f"line {number}",
+                "a duplicate key" if equals else "a field without '='",
+                found=shorten(field),
+                expected="key=value fields separated by tabs, each key once",
+            )
         fields[key] = value
     return fields

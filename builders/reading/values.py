@@ -2,10 +2,10 @@
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from types import NoneType
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 import polars as pl
@@ -16,6 +16,7 @@ from builders.spec import Raw
 from builders.tasks import ColumnType
 
 LONGEST = 2_000  # characters of a file that a message quotes
+BATCH = 20_000  # rows held as Python objects
 
 
 def malformed(raw: Raw, location: str, what: str, *, found: str, expected: str) -> SourceError:
@@ -31,8 +32,13 @@ def malformed(raw: Raw, location: str, what: str, *, found: str, expected: str) 
 
 def not_utf8(raw: Raw, location: str, error: UnicodeDecodeError) -> SourceError:
     """The error for bytes that are not UTF-8; `location` is the line or record that holds them."""
-    found = f"byte 0x{error.object[error.start]:02x} at byte {error.start + 1} ({error.reason})"
-    return malformed(raw, location, "invalid UTF-8", found=found, expected="UTF-8")
+    return malformed(
+        raw,
+        location,
+        "invalid UTF-8",
+        found=f"byte 0x{error.object[error.start]:02x} at byte {error.start + 1} ({error.reason})",
+        expected="UTF-8",
+    )
 
 
 def too_large(raw: Raw, location: str, what: str, limit: int) -> SourceError:
@@ -49,6 +55,7 @@ def shorten(text: str, width: int = 60) -> str:
 
 Type = pl.DataType | DataTypeClass
 Columns = Mapping[str, Type]
+Record = TypeVar("Record")
 
 INTEGER = re.compile(r"[+-]?[0-9]+")
 NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -109,11 +116,30 @@ def describe_type(dtype: Type) -> str:
     return EXPECTED[dtype.base_type()][1]
 
 
-def collect_rows(rows: Iterator[list[Any]], schema: pl.Schema, batch: int) -> pl.DataFrame:
-    """The frame of the rows; at most `batch` of them at a time are Python objects."""
-    frames = [pl.DataFrame(schema=schema)]
-    while values := list(islice(rows, batch)):
-        frames.append(pl.DataFrame(values, schema, orient="row"))
+def collect_rows(
+    raw: Raw,
+    records: Iterable[tuple[int, Record]],
+    parse: Callable[[Record], list[Any]],
+    schema: pl.Schema,
+    unit: str = "line",
+) -> pl.DataFrame:
+    """The frame of at most `raw.limit` records of a file; BATCH rows at a time are Python objects.
+
+    records: each with its number, by which errors name it as a `unit` of the file. parse: the values of a record.
+
+    Raises SourceError for a record for which `parse` raises MismatchError.
+    """
+
+    def parsed() -> Iterator[list[Any]]:
+        for number, record in islice(records, raw.limit):
+            try:
+                yield parse(record)
+            except MismatchError as mismatch:
+                raise mismatch_error(raw, f"{unit} {number}", mismatch) from mismatch
+
+    frames, rows = [pl.DataFrame(schema=schema)], parsed()
+    while batch := list(islice(rows, BATCH)):
+        frames.append(pl.DataFrame(batch, schema, orient="row"))
     return pl.concat(frames)
 
 
@@ -189,8 +215,11 @@ def _check_unicode(texts: list[str], name: str) -> None:
         try:
             text.encode()
         except UnicodeEncodeError as error:
-            found = f"U+{ord(text[error.start]):04X} alone in {shorten(text[max(0, error.start - 20) :])}"
-            raise MismatchError(f"{name} is not valid Unicode", found=found, expected="no lone surrogates") from error
+            raise MismatchError(
+                f"{name} is not valid Unicode",
+                found=f"U+{ord(text[error.start]):04X} alone in {shorten(text[max(0, error.start - 20) :])}",
+                expected="no lone surrogates",
+            ) from error
 
 
 def describe_value(value: Any) -> str:
@@ -234,15 +263,11 @@ def cell_parser(dtype: Type, name: str, *, optional: bool) -> Callable[[str], An
 
 def _parse_integer(text: str) -> int | None:
     # Only zeros in front make a 64-bit integer longer than this; int() refuses texts of thousands of digits.
-    if len(text) > 40 or not INTEGER.fullmatch(text) or int(text) not in INT64:
-        return None
-    return int(text)
+    return int(text) if len(text) <= 40 and INTEGER.fullmatch(text) and int(text) in INT64 else None
 
 
 def _parse_number(text: str) -> float | None:
-    if not NUMBER.fullmatch(text) or not math.isfinite(float(text)):
-        return None
-    return float(text)
+    return float(text) if NUMBER.fullmatch(text) and math.isfinite(float(text)) else None
 
 
 COLUMN_TYPES: dict[pl.DataType, ColumnType] = {

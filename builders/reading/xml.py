@@ -1,7 +1,6 @@
 """Read XML files that consist of records of named values."""
 
 from collections.abc import Callable, Collection, Iterator
-from itertools import islice
 from typing import Any
 from xml.etree.ElementTree import Element, ParseError, TreeBuilder
 
@@ -16,6 +15,7 @@ from builders.reading.values import (
     Columns,
     MismatchError,
     cell_parser,
+    collect_rows,
     make_schema,
     malformed,
     mismatch_error,
@@ -43,14 +43,12 @@ def read_xml_values(
     """
     schema = make_schema(columns, optional)
     parsers = {name: cell_parser(dtype, name, optional=False) for name, dtype in schema.items()}
-    rows: list[list[Any]] = []
-    for number, record in enumerate(islice(_records(raw, _root(raw), records), raw.limit), 1):
-        try:
-            values = _values(record)
-            rows.append([_cell(values, name, parse, optional=name in optional) for name, parse in parsers.items()])
-        except MismatchError as mismatch:
-            raise mismatch_error(raw, f"record {number}", mismatch) from mismatch
-    return pl.DataFrame(rows, schema, orient="row")
+
+    def parse_record(record: Element) -> list[Any]:
+        values = _values(record)
+        return [_cell(values, name, parse, optional=name in optional) for name, parse in parsers.items()]
+
+    return collect_rows(raw, enumerate(_records(raw, _root(raw), records), 1), parse_record, schema, "record")
 
 
 def _root(raw: Raw) -> Element:
@@ -69,11 +67,17 @@ def _root(raw: Raw) -> Element:
         line = data.count(b"\n", 0, error.start) + 1
         raise not_utf8(raw, f"line {line}", error) from error
     except ParseError as error:
-        location, expected = f"line {error.position[0]}", "well-formed XML"
-        raise malformed(raw, location, "invalid XML", found=str(error), expected=expected) from error
+        raise malformed(
+            raw, f"line {error.position[0]}", "invalid XML", found=str(error), expected="well-formed XML"
+        ) from error
     except DefusedXmlException as error:
-        what, found = "the XML defines entities or refers to other files", str(error)
-        raise malformed(raw, "", what, found=found, expected="elements and text only, no <!DOCTYPE>") from error
+        raise malformed(
+            raw,
+            "",
+            "the XML defines entities or refers to other files",
+            found=str(error),
+            expected="elements and text only, no <!DOCTYPE>",
+        ) from error
     return root
 
 
@@ -138,11 +142,13 @@ def _values(record: Element) -> dict[str, str]:
     for child in record:
         name = child.get("name")
         if child.tag != "value" or name is None or len(child):
-            what = "a record contains something other than values"
-            raise MismatchError(what, found=f"<{child.tag}>", expected=expected)
+            raise MismatchError(
+                "a record contains something other than values", found=f"<{child.tag}>", expected=expected
+            )
         if name in values:
-            found = f"{values[name]!r} and {child.text!r}"
-            raise MismatchError(f"the value {name!r} appears twice", found=found, expected="one")
+            raise MismatchError(
+                f"the value {name!r} appears twice", found=f"{values[name]!r} and {child.text!r}", expected="one"
+            )
         values[name] = child.text or ""
     for text in (record.text, *(child.tail for child in record)):
         if text and text.strip():

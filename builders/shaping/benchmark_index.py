@@ -10,7 +10,6 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -91,11 +90,13 @@ def read_benchmark_index(raw: Raw, kinds: tuple[str, ...] = KINDS) -> BenchmarkI
     """
     try:
         with pq.ParquetFile(raw.path, page_checksum_verification=True) as file:
-            tables = _read_tables(raw, read_header(file.metadata.metadata, KEY))
+            header = json.loads(read_header(file.metadata.metadata, KEY))
+            if header["format"] not in FORMATS:
+                raise _refused(raw, f"format {header['format']}")
+            tested = [number for number, table in enumerate(header["tables"]) if table["split"] not in NOT_TESTED]
             frame = pl.DataFrame(file.read(columns=["table", "n_words", *kinds]))
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         raise _refused(raw, str(error).split("\n", 1)[0][:200] or type(error).__name__) from error
-    tested = [number for number, table in enumerate(tables) if table["split"] not in NOT_TESTED]
     rows = frame.filter(pl.col("table").is_in(tested) & (pl.col("n_words") >= MIN_WORDS))
     return BenchmarkIndex({kind: rows[kind].filter(rows[kind] != 0).unique().sort() for kind in kinds})
 
@@ -114,15 +115,6 @@ def find_matches(rows: pl.DataFrame, config: str, split: str, index: BenchmarkIn
             ids = tuple(found["id"].unique(maintain_order=True))
             reported.append(Reported("query_in_benchmark_test", config, split, column, ids, detail))
     return tuple(reported)
-
-
-def _read_tables(raw: Raw, header: bytes) -> list[dict[str, Any]]:
-    """The tables of an index, from the header of its file."""
-    content = json.loads(header)
-    if content["format"] not in FORMATS:
-        raise _refused(raw, f"format {content['format']}")
-    tables: list[dict[str, Any]] = content["tables"]
-    return tables
 
 
 def _refused(raw: Raw, found: str) -> SourceError:

@@ -7,6 +7,7 @@ the English side for the query and the Russian one for the positive.
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
@@ -15,11 +16,11 @@ import polars as pl
 from builders.reading.parquet import read_parquet
 from builders.shaping.benchmark_index import read_benchmark_index
 from builders.shaping.contrastive import make_pairs
-from builders.shaping.measurements import drop_below, read_cosines, read_tokens
+from builders.shaping.measurements import drop_below, measure_cosines, measure_tokens, read_cosines, read_tokens
 from builders.shaping.popularity import PairSet, select_pool, texts_to_measure
-from builders.shaping.rows import drop
+from builders.shaping.rows import drop, join_tables
 from builders.shaping.sampling import hash_order
-from builders.spec import Dropped, Raw, RawFiles, Tables
+from builders.spec import Dropped, Measurement, Raw, RawFiles, Tables
 
 SPLIT = "train"
 SEED = "bitext direction"
@@ -45,11 +46,18 @@ class Bitext:
     checks: Mapping[str, pl.Expr] = field(default_factory=lambda: MappingProxyType({}))
 
 
-def read_translations(raw: Raw) -> pl.DataFrame:
-    """The pairs of a Parquet file with the column `translation` (en, ru), as Bitext.read yields them."""
+def read_translations(files: Mapping[str, Raw]) -> Iterator[pl.DataFrame]:
+    """The pairs of the Parquet file `train` with the column `translation` (en, ru), as Bitext.read yields them."""
     sides = pl.Struct({"en": pl.String(), "ru": pl.String()})
-    read = read_parquet(raw, {"translation": sides}, optional=("translation.en", "translation.ru"))
-    return read.unnest("translation").with_columns(number=pl.int_range(pl.len(), dtype=pl.Int64))
+    read = read_parquet(files["train"], {"translation": sides}, optional=("translation.en", "translation.ru"))
+    yield read.unnest("translation").with_columns(number=pl.int_range(pl.len(), dtype=pl.Int64))
+
+
+def measure_bitext(bitext: Bitext, inputs: tuple[str, ...], *, cosines: bool = True) -> tuple[Measurement, ...]:
+    """The measurements of a bitext: the lengths of its texts and the cosines of its pairs. inputs: keys of its raw files."""
+    lengths = measure_tokens(inputs, partial(texts_of_bitext, bitext))
+    of_pairs = measure_cosines((*inputs, "tokens"), partial(pairs_of_bitext, bitext))
+    return (lengths, of_pairs) if cosines else (lengths,)
 
 
 def texts_of_bitext(bitext: Bitext, files: Mapping[str, Raw]) -> Iterator[pl.DataFrame]:
@@ -83,9 +91,9 @@ def build_bitext(raw: RawFiles, bitext: Bitext, *, rows: int, clean: bool = Fals
         dropped, observed = (*dropped, *below), observed | threshold
     index = read_benchmark_index(raw.whole("index"))
     made = make_pairs(draw_direction(different), bitext.config, index, size=rows, clean=clean, deduplicate=False)
-    english = made.rows["query"].str.contains(r"\p{Cyrillic}").not_().sum()
-    observed = made.observed | observed | {"rows whose query has no Cyrillic letter": int(english)}
-    return Tables({bitext.config: {SPLIT: made.rows}}, (*dropped, *made.dropped), observed, made.reported)
+    queries = made.frames[bitext.config][SPLIT].lazy().select(pl.col("query").str.contains(r"\p{Cyrillic}"))
+    english = {"rows whose query has no Cyrillic letter": int((~queries.collect()["query"]).sum())}
+    return join_tables(Tables({}, dropped), made, Tables({}, observed=observed | english))
 
 
 def draw_direction(rows: pl.DataFrame) -> pl.DataFrame:

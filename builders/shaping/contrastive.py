@@ -7,19 +7,18 @@ The ruMTEB paper names deduplication and the limit of length (builders.shaping.m
 here, the same for every set. Rows have id, query (String), positives and negatives (List(String)).
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 
 import polars as pl
 
-from builders.shaping.benchmark_index import BenchmarkIndex, find_matches
+from builders.shaping.benchmark_index import BenchmarkIndex, find_matches, read_benchmark_index
 from builders.shaping.folding import fold_lists, fold_text_1
-from builders.shaping.measurements import Measurements, drop_long, texts_of
-from builders.shaping.rows import drop, drop_each, drop_from_lists
+from builders.shaping.measurements import Measurements, drop_long, measure_tokens, read_tokens, texts_of
+from builders.shaping.rows import drop, drop_each, drop_from_lists, join_tables
 from builders.shaping.sampling import hash_order, sample
 from builders.shaping.text import WHITE_SPACE, fold_white_space
-from builders.spec import Dropped, Reported
+from builders.spec import Dropped, Measurement, Raw, RawFiles, Tables
 
 COLUMNS = ("id", "query", "positives", "negatives", "negative_kinds")
 LISTS = ("positives", "negatives", "negative_kinds")
@@ -35,16 +34,6 @@ CLEANED = (
 )
 
 
-@dataclass(frozen=True)
-class Pairs:
-    """A finished table of pairs, what was dropped on the way, and which of its rows have texts of benchmarks."""
-
-    rows: pl.DataFrame
-    dropped: tuple[Dropped, ...] = ()
-    reported: tuple[Reported, ...] = ()
-    observed: dict[str, int] = field(default_factory=dict)
-
-
 def make_pairs(
     rows: pl.DataFrame,
     config: str,
@@ -56,8 +45,8 @@ def make_pairs(
     alike: pl.Expr | None = None,
     clean: bool = False,
     deduplicate: bool = True,
-) -> Pairs:
-    """A config from its rows: id (String), query (String), positives, negatives (List(String)), in the order of the source.
+) -> Tables:
+    """The table of a config from its rows: id, query (String), positives, negatives (List(String)), in the order of the source.
 
     Empty positives leave their lists; rows with an empty query or without positives are dropped. deduplicate: of rows with the
     same query and positives the first is kept. clean: also what clean_pairs drops, and what the index has; else the latter is
@@ -90,7 +79,7 @@ def make_pairs(
         filled = [fill_negatives(part, document_pool(part), negatives, seed=seed) for part in parts]
         frame = pl.concat(filled or [order.drop("alike")]).sort("row").drop("row")
     reported = () if clean else find_matches(frame, config, SPLIT, index)
-    return Pairs(frame, dropped, reported, observed)
+    return Tables({config: {SPLIT: frame}}, dropped, observed, reported)
 
 
 def document_pool(rows: pl.DataFrame) -> list[str]:
@@ -160,31 +149,26 @@ def clean_pairs(rows: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
     numbered = rows.with_row_index("row")
     queries = numbered.select("row", folded=fold_text_1(pl.col("query")))
     positives, negatives = _explode(numbered, "positives"), _explode(numbered, "negatives")
-    positives, dropped = _drop_texts(positives, "a positive is the query", _is_in(positives, queries))
-    negatives, more = _drop_texts(negatives, "an empty negative", fold_white_space(pl.col("text")) == "")
-    dropped += more
-    for reason, others in (("a negative is the query", queries), ("a negative is a positive", positives)):
-        negatives, more = _drop_texts(negatives, reason, _is_in(negatives, others))
-        dropped += more
-    is_repeated = ~pl.struct("row", "folded").is_first_distinct()
-    negatives, more = _drop_texts(negatives, "a negative repeats an earlier one", is_repeated)
-    kept = _with_lists(numbered, positives, negatives)
-    folded = fold_lists("positives").list.sort()
-    conditions = {
-        "no positive is left": pl.col("positives").list.len() == 0,
-        f"{REPEATED}, ignoring case, punctuation and white space": ~pl.struct(
-            fold_text_1(pl.col("query")), folded
-        ).is_first_distinct(),
+    positives, dropped = drop(positives, _is_in(positives, queries), "a positive is the query (texts)", split=SPLIT)
+    negatives = negatives.with_columns(query=_is_in(negatives, queries), positive=_is_in(negatives, positives))
+    of_texts = {
+        "an empty negative (texts)": fold_white_space(pl.col("text")) == "",
+        "a negative is the query (texts)": pl.col("query"),
+        "a negative is a positive (texts)": pl.col("positive"),
+        "a negative repeats an earlier one (texts)": ~pl.struct("row", "folded").is_first_distinct(),
     }
-    kept, of_rows = drop_each(kept, conditions, split=SPLIT)
-    return kept, (*dropped, *more, *of_rows)
+    negatives, of_negatives = drop_each(negatives, of_texts, split=SPLIT)
+    folded = pl.struct(fold_text_1(pl.col("query")), fold_lists("positives").list.sort())
+    of_pairs = {
+        "no positive is left": pl.col("positives").list.len() == 0,
+        f"{REPEATED}, ignoring case, punctuation and white space": ~folded.is_first_distinct(),
+    }
+    kept, of_rows = drop_each(_with_lists(numbered, positives, negatives), of_pairs, split=SPLIT)
+    return kept, (*dropped, *of_negatives, *of_rows)
 
 
 def _drop_empty(rows: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
-    numbered = rows.with_row_index("row")
-    positives = _explode(numbered, "positives")
-    positives, dropped = _drop_texts(positives, "an empty positive", fold_white_space(pl.col("text")) == "")
-    kept = _with_lists(numbered, positives, _explode(numbered, "negatives")) if dropped else rows
+    kept, dropped = drop_from_lists(rows, "positives", _is_blank, "an empty positive", split=SPLIT)
     conditions = {
         "an empty query": fold_white_space(pl.col("query")) == "",
         "no positive": pl.col("positives").list.len() == 0,
@@ -198,26 +182,17 @@ def _drop_benchmarks(rows: pl.DataFrame, index: BenchmarkIndex) -> tuple[pl.Data
     numbered = rows.with_row_index("row")
     positives, negatives = _explode(numbered, "positives"), _explode(numbered, "negatives")
     positives, negatives = (texts.with_columns(match=index.kinds_of(texts["text"])) for texts in (positives, negatives))
-    dropped: tuple[Dropped, ...] = ()
-    for kind in index.hashes:
-        is_match = (pl.col("match") == kind).fill_null(value=False)
-        negatives, more = _drop_texts(negatives, f"a negative is {IN_BENCHMARK}, {kind}", is_match)
-        dropped += more
+    is_match = {kind: pl.col("match") == kind for kind in index.hashes}
+    of_texts = {f"a negative is {IN_BENCHMARK}, {kind} (texts)": where for kind, where in is_match.items()}
+    negatives, of_negatives = drop_each(negatives, of_texts, split=SPLIT)
+    with_positive = {kind: positives.filter(match=kind)["id"].implode() for kind in index.hashes}
+    of_pairs = {
+        **{f"the query is {IN_BENCHMARK}, {kind}": where for kind, where in is_match.items()},
+        **{f"a positive is {IN_BENCHMARK}, {kind}": pl.col("id").is_in(ids) for kind, ids in with_positive.items()},
+    }
     kept = _with_lists(numbered, positives, negatives).with_columns(match=index.kinds_of(rows["query"]))
-    for kind in index.hashes:
-        kept, more = drop(
-            kept, (pl.col("match") == kind).fill_null(value=False), f"the query is {IN_BENCHMARK}, {kind}", split=SPLIT
-        )
-        dropped += more
-    for kind in index.hashes:
-        with_positive = positives.filter(match=kind)["id"].implode()
-        kept, more = drop(kept, pl.col("id").is_in(with_positive), f"a positive is {IN_BENCHMARK}, {kind}", split=SPLIT)
-        dropped += more
-    return kept.drop("match"), dropped
-
-
-def _drop_texts(texts: pl.DataFrame, reason: str, where: pl.Expr) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
-    return drop(texts, where, f"{reason} (texts)", split=SPLIT)
+    kept, of_rows = drop_each(kept, of_pairs, split=SPLIT)
+    return kept.drop("match"), (*of_negatives, *of_rows)
 
 
 def _explode(numbered: pl.DataFrame, column: str) -> pl.DataFrame:
@@ -271,9 +246,13 @@ def strip_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
     return kept, (*dropped, *more)
 
 
-def texts_to_measure(rows: pl.DataFrame) -> pl.DataFrame:
-    """The texts whose lengths make_short_pairs looks up, as a batch for a measurement: text (String)."""
-    return texts_of(strip_rows(rows)[0])
+def measure_rows(key: str, read: Callable[[Raw], pl.DataFrame]) -> Measurement:
+    """The measurement of the texts whose lengths apply_rules looks up. read: the rows of the raw file with this key."""
+
+    def texts(files: Mapping[str, Raw]) -> Iterator[pl.DataFrame]:
+        yield texts_of(strip_rows(read(files[key]))[0])
+
+    return measure_tokens((key,), texts)
 
 
 def drop_repeated(rows: pl.DataFrame, *, unique_queries: bool = True) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
@@ -292,7 +271,7 @@ def drop_repeated(rows: pl.DataFrame, *, unique_queries: bool = True) -> tuple[p
 def apply_rules(
     rows: pl.DataFrame, tokens: Measurements, *, unique_queries: bool = True
 ) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
-    """strip_rows, drop_long and drop_repeated in turn. tokens: the lengths of texts_to_measure(rows).
+    """strip_rows, drop_long and drop_repeated in turn. tokens: as measure_rows has them.
 
     Raises SourceError for texts that were not measured.
     """
@@ -303,23 +282,20 @@ def apply_rules(
 
 
 def make_short_pairs(
-    rows: pl.DataFrame,
-    config: str,
-    tokens: Measurements,
-    index: BenchmarkIndex,
-    *,
-    size: int,
-    clean: bool = False,
-    unique_queries: bool = True,
-) -> Pairs:
-    """A config from its rows: apply_rules, then builders.shaping.contrastive.make_pairs.
+    raw: RawFiles, rows: pl.DataFrame, config: str, *, size: int, clean: bool = False, unique_queries: bool = True
+) -> Tables:
+    """The table of a config from its rows: apply_rules, then make_pairs. raw: has the keys `tokens` and `index`.
 
     Raises SourceError for texts that were not measured.
     """
-    different, dropped = apply_rules(rows, tokens, unique_queries=unique_queries)
+    different, dropped = apply_rules(rows, read_tokens(raw.whole("tokens")), unique_queries=unique_queries)
+    index = read_benchmark_index(raw.whole("index"))
     made = make_pairs(different, config, index, size=size, clean=clean, deduplicate=False)
-    observed = made.observed | {f"rows of {config} in the source": rows.height}
-    return replace(made, dropped=(*dropped, *made.dropped), observed=observed)
+    return join_tables(Tables({}, dropped), made, Tables({}, observed={f"rows of {config} in the source": rows.height}))
+
+
+def _is_blank(texts: pl.DataFrame) -> pl.Series:
+    return texts.select(fold_white_space(pl.col("text")) == "").to_series()
 
 
 def _is_empty(texts: pl.DataFrame) -> pl.Series:

@@ -26,9 +26,10 @@ import pyarrow.parquet as pq
 
 from builders.errors import SourceError
 from builders.raw_files import RawFile, by_hand
-from builders.shaping.benchmark_index import BenchmarkIndex, read_benchmark_index, read_header
+from builders.shaping.benchmark_index import INDEX_FILE, BenchmarkIndex, read_benchmark_index, read_header
 from builders.shaping.contrastive import CLEANED, SPLIT, document_pool
 from builders.shaping.folding import fold_lists, fold_text_1
+from builders.shaping.measurements import cosines_file, tokens_file
 from builders.spec import Mining, Raw, RawFiles, Tables, Version
 
 KEY = b"embedding-datasets.ranked-documents"
@@ -76,12 +77,12 @@ class RankingHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def pool_digest(pool: Sequence[str]) -> Digest:
     """SHA-256 over the documents in the order of the pool: of each its length in bytes (8, little-endian), then its UTF-8."""
-    return _digest(pool)
+    return _digest(pool, len(pool))
 
 
 def queries_digest(rows: pl.DataFrame) -> Digest:
     """SHA-256 over the rows in their order: of each the id and the query, written as in pool_digest."""
-    return _digest([text for row in rows.select("id", "query").iter_rows() for text in row], rows.height)
+    return _digest((text for row in rows.select("id", "query").iter_rows() for text in row), rows.height)
 
 
 @dataclass(frozen=True)
@@ -202,13 +203,12 @@ def _draw(name: str, left: list[int], folded: Sequence[str | None], taken: set[s
     return drawn
 
 
-def _digest(texts: Iterable[str], count: int | None = None) -> Digest:
-    digest, number = hashlib.sha256(), 0
+def _digest(texts: Iterable[str], count: int) -> Digest:
+    digest = hashlib.sha256()
     for text in texts:
         encoded = text.encode()
         digest.update(len(encoded).to_bytes(8, "little") + encoded)
-        number += 1
-    return Digest(digest.hexdigest(), number if count is None else count)
+    return Digest(digest.hexdigest(), count)
 
 
 def _describe(digest: Digest) -> str:
@@ -245,6 +245,12 @@ def mined_files(dataset: str, configs: Sequence[str]) -> dict[str, RawFile]:
         " somebody who has it. The versions without mined negatives do not need it"
     )
     return {_key(config): by_hand(f"mined/{config}.parquet", instructions, made_by="mine") for config in configs}
+
+
+def training_files(source: str, configs: Sequence[str], *, cosines: bool = False) -> dict[str, RawFile]:
+    """The raw files that a source of training data needs beside its own, by key: measurements, the index, its rankings."""
+    measured = {"tokens": tokens_file(source)} | ({"cosines": cosines_file(source)} if cosines else {})
+    return {**measured, "index": INDEX_FILE, **mined_files(f"{source.replace('_', '-')}-contrastive", configs)}
 
 
 def mining(configs: Sequence[str]) -> Mining:

@@ -12,13 +12,13 @@ from types import MappingProxyType
 
 import polars as pl
 
-from builders.shaping.benchmark_index import read_benchmark_index
+from builders.shaping.benchmark_index import BenchmarkIndex, read_benchmark_index
 from builders.shaping.contrastive import SPLIT, make_pairs
 from builders.shaping.measurements import LIMIT, Measurements, drop_long, hash_texts, read_tokens, texts_of
-from builders.shaping.rows import drop_each, merge_dropped
+from builders.shaping.rows import drop_each, join_tables, merge_dropped
 from builders.shaping.sampling import hash_order, too_few
 from builders.shaping.text import WHITE_SPACE
-from builders.spec import Dropped, Raw, RawFiles, Reported, Tables
+from builders.spec import Dropped, Raw, RawFiles, Tables
 
 BATCH_ROWS = 20_000  # of a batch and a scratch file, at least
 TIMES = 2  # the size of a pool, in sizes of its set
@@ -68,18 +68,21 @@ def build_sets(
     Raises SourceError for texts that were not measured.
     """
     index, tokens = read_benchmark_index(raw.whole("index")), read_tokens(raw.whole("tokens"))
-    frames: dict[str, dict[str, pl.DataFrame]] = {}
-    dropped: list[Dropped] = []
-    observed: dict[str, int] = {}
-    reported: list[Reported] = []
+    built = []
     for pair_set in sets:
         pool = select_pool(pair_set, raw.files, source, tokens, raw.scratch, times=times, limit=limit)
-        made = make_pairs(pool.rows, pair_set.config, index, size=pair_set.rows, clean=clean, deduplicate=False)
-        frames[pair_set.config] = {SPLIT: made.rows}
-        dropped += [replace(each, split=f"{pair_set.config}/{SPLIT}") for each in (*pool.dropped, *made.dropped)]
-        observed |= made.observed | pool.observed
-        reported += made.reported
-    return Tables(frames, tuple(dropped), observed, tuple(reported))
+        sampled = sample_pool(pool, pair_set.config, index, size=pair_set.rows, clean=clean)
+        split = f"{pair_set.config}/{SPLIT}"
+        built.append(replace(sampled, dropped=tuple(replace(each, split=split) for each in sampled.dropped)))
+    return join_tables(*built)
+
+
+def sample_pool(
+    pool: Pool, config: str, index: BenchmarkIndex, *, size: int, negatives: int = 0, clean: bool = False
+) -> Tables:
+    """The table of a config from its pool, by builders.shaping.contrastive.make_pairs."""
+    made = make_pairs(pool.rows, config, index, size=size, negatives=negatives, clean=clean, deduplicate=False)
+    return join_tables(Tables({}, pool.dropped), made, Tables({}, observed=pool.observed))
 
 
 def texts_to_measure(sets: tuple[PairSet, ...], source: str, files: Mapping[str, Raw]) -> Iterator[pl.DataFrame]:

@@ -1,6 +1,6 @@
 """Rows that a recipe drops, counted by reason, refuses, or merges, together with their relevance judgements."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import polars as pl
 
@@ -51,6 +51,19 @@ def merge_dropped(parts: Iterable[Dropped]) -> tuple[Dropped, ...]:
         totals[new.split, new.reason] = Dropped(new.reason, total.count + new.count, new.split, examples)
     order = list(dict.fromkeys(split for split, _ in totals))
     return tuple(sorted(totals.values(), key=lambda drop: (order.index(drop.split), drop.reason)))
+
+
+def join_tables(*parts: Tables) -> Tables:
+    """The tables of several configs, each in one part, and what the parts dropped, observed and reported, in their order.
+
+    Of a number that several parts observed, the last one counts.
+    """
+    return Tables(
+        {config: splits for part in parts for config, splits in part.frames.items()},
+        tuple(drop for part in parts for drop in part.dropped),
+        {name: number for part in parts for name, number in part.observed.items()},
+        tuple(rows for part in parts for rows in part.reported),
+    )
 
 
 def refuse(
@@ -115,6 +128,14 @@ def _merge_texts(
     reason = f"the {kind} repeats an earlier one and was merged into it"
     firsts, dropped = drop(rows, ~pl.col("__folded").is_first_distinct(), reason, split=split)
     return firsts.drop("__folded"), first_ids, dropped
+
+
+def number_rows(batches: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """The same batches with the column `number` (Int64): the place of a row in all of them, from 0."""
+    start = 0
+    for batch in batches:
+        yield batch.with_columns(number=pl.int_range(start, start + batch.height, dtype=pl.Int64))
+        start += batch.height
 
 
 def drop_from_lists(

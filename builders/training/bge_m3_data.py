@@ -10,7 +10,8 @@ from builders.reading.archives import TarMember, take_members
 from builders.reading.json import read_json_lines
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
 from builders.shaping.contrastive import CLEANED, make_pairs
-from builders.spec import Dropped, Raw, RawFiles, Reported, Source, Tables, Version, dataset
+from builders.shaping.rows import join_tables
+from builders.spec import Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Contrastive
 
 MIRACL, MR_TYDI = "miracl", "mr-tydi"
@@ -82,16 +83,13 @@ def contrastive(
         raise ValueError(f"row_per is 'query' or 'pair', not {row_per!r}")
     members = _sort_members(raw["archive"], take_members(raw["archive"], MEMBER, raw.scratch / "members"))
     index = read_benchmark_index(raw.whole("index"))
-    frames: dict[str, dict[str, pl.DataFrame]] = {}
-    dropped: list[Dropped] = []
-    observed: dict[str, int] = {}
-    reported: list[Reported] = []
+    built: list[Tables] = []
     for config, size in ((MIRACL, miracl_rows), (MR_TYDI, mr_tydi_rows)):
         rows = pl.concat([_read_member(member, config, of[1]) for of, member in members if of[0] == config])
         for language in LANGUAGES:
             files = sum(of == (config, language) for of, _ in members)
             of_language = rows.filter(language=language)
-            observed |= {
+            counts = {
                 f"files of {config}, {language}": files,
                 f"rows of {config}, {language}": of_language.height,
                 f"pairs of a query and a positive of {config}, {language}": _count(of_language, "positives"),
@@ -99,16 +97,13 @@ def contrastive(
                     pl.col("negatives").list.len() < negatives
                 ).height,
             }
+            built.append(Tables({}, observed=counts))
         if row_per == "pair":
             rows = _split_positives(rows)
-        made = make_pairs(
-            rows, config, index, size=size, most=negatives, negatives=negatives, alike=LANGUAGE, clean=clean
+        built.append(
+            make_pairs(rows, config, index, size=size, most=negatives, negatives=negatives, alike=LANGUAGE, clean=clean)
         )
-        frames[config] = {"train": made.rows}
-        dropped += made.dropped
-        observed |= made.observed
-        reported += made.reported
-    return Tables(frames, tuple(dropped), observed, tuple(reported))
+    return join_tables(*built)
 
 
 def _sort_members(raw: Raw, members: list[TarMember]) -> list[tuple[tuple[str, str], TarMember]]:
@@ -137,8 +132,13 @@ def _sort_members(raw: Raw, members: list[TarMember]) -> list[tuple[tuple[str, s
 
 
 def _refused(raw: Raw, what: str, found: str, expected: str) -> SourceError:
-    todo = "correct MEMBER of builders/training/bge_m3_data.py by the names in the archive"
-    return SourceError(f"{raw.name}: {what}", where=str(raw.path), found=found, expected=expected, todo=todo)
+    return SourceError(
+        f"{raw.name}: {what}",
+        where=str(raw.path),
+        found=found,
+        expected=expected,
+        todo="correct MEMBER of builders/training/bge_m3_data.py by the names in the archive",
+    )
 
 
 def _read_member(member: TarMember, config: str, language: str) -> pl.DataFrame:

@@ -6,7 +6,7 @@ from builders.raw_files import by_hand
 from builders.reading.json import read_json_lines
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
 from builders.shaping.contrastive import CLEANED, make_pairs
-from builders.shaping.rows import drop, refuse
+from builders.shaping.rows import drop, join_tables, refuse
 from builders.spec import Dropped, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Contrastive
 
@@ -92,9 +92,7 @@ def contrastive(
         negatives=negatives,
         clean=clean,
     )
-    return Tables(
-        {CONFIG: {"train": made.rows}}, (*of_half, *dropped, *made.dropped), counts | made.observed, made.reported
-    )
+    return join_tables(Tables({}, (*of_half, *dropped), counts), made)
 
 
 def _read_sentences(raw: Raw) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:

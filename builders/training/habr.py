@@ -8,9 +8,8 @@ import polars as pl
 
 from builders.raw_files import hub
 from builders.reading.json import json_lines
-from builders.shaping.benchmark_index import INDEX_FILE
-from builders.shaping.measurements import LIMIT, measure_tokens, tokens_file
-from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined
+from builders.shaping.measurements import LIMIT, measure_tokens
+from builders.shaping.mined_negatives import mining, training_files, training_versions, with_mined
 from builders.shaping.popularity import TIMES, PairSet, build_sets, texts_to_measure
 from builders.spec import Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
@@ -63,9 +62,7 @@ SOURCE = Source(
             sha256="64d76fa3c1fc9df749c4c20c4d80da8463a71337d80895a1aa41cee24328ced3",
             about=3_490_000_000,
         ),
-        "tokens": tokens_file(NAME),
-        "index": INDEX_FILE,
-        **mined_files("habr-contrastive", (CONFIG,)),
+        **training_files(NAME, (CONFIG,)),
     },
     measurements=(measure_tokens(("articles",), partial(texts_to_measure, (_pair_set(english=True),), NAME)),),
 )

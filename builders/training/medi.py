@@ -1,6 +1,7 @@
 """MEDI: the pairs that INSTRUCTOR was trained on, here 30 of its 330 tasks, without instructions (Su et al., 2023)."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -12,7 +13,8 @@ from builders.reading.parquet import read_parquet
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
 from builders.shaping.contrastive import make_pairs
 from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined
-from builders.spec import Dropped, RawFiles, Reported, Source, Tables, dataset
+from builders.shaping.rows import join_tables, number_rows
+from builders.spec import RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
 
 COMMIT = "0db897b54a91d6bfaa1aae83763a890872122a0b"
@@ -119,12 +121,9 @@ def contrastive(
     """
     counts: dict[str, int] = {}
     parts: dict[str, list[Path]] = {config: [] for config in SETS}
-    total = 0
-    for number, shard in enumerate(SHARDS):
-        read = read_parquet(raw[shard], dict.fromkeys(("query", "pos", "neg", "task_name"), pl.String()))
-        numbered = read.with_columns(number=pl.int_range(total, total + read.height))
-        total += read.height
-        for (name,), frame in numbered.group_by("task_name", maintain_order=True):
+    columns = dict.fromkeys(("query", "pos", "neg", "task_name"), pl.String())
+    for number, rows_of_shard in enumerate(number_rows(read_parquet(raw[shard], columns) for shard in SHARDS)):
+        for (name,), frame in rows_of_shard.group_by("task_name", maintain_order=True):
             counts[str(name)] = counts.get(str(name), 0) + frame.height
             if config := CONFIG_OF.get(str(name)):
                 part = raw.scratch / f"{config}-{number}.parquet"
@@ -133,10 +132,9 @@ def contrastive(
     expected = sizes or {config: row.pairs for config, row in papers.sets_of("medi-contrastive").items()}
     _check_counts(raw, counts, rows, expected, (other_tasks, other_rows), accept=accept_counts)
     index = read_benchmark_index(raw.whole("index"))
-    frames: dict[str, dict[str, pl.LazyFrame]] = {}
-    dropped: list[Dropped] = []
-    reported: list[Reported] = []
-    observed = {"rows in the file": total, "rows of tasks that are left out": total - sum(_of_sets(counts).values())}
+    total = sum(counts.values())
+    left_out = total - sum(_of_sets(counts).values())
+    built = [Tables({}, observed={"rows in the file": total, "rows of tasks that are left out": left_out})]
     for config in SETS:
         of_set = pl.concat([pl.read_parquet(part) for part in parts[config]]).select(
             "query",
@@ -146,12 +144,10 @@ def contrastive(
         )
         made = make_pairs(of_set, config, index, size=ALL, clean=clean, deduplicate=False)
         path = raw.scratch / f"{config}.parquet"
-        made.rows.write_parquet(path)
-        frames[config] = {"train": pl.scan_parquet(path)}
-        dropped += made.dropped
-        reported += made.reported
-        observed[f"rows of {config} in the source"] = of_set.height
-    return Tables(frames, tuple(dropped), observed, tuple(reported))
+        made.frames[config]["train"].lazy().collect().write_parquet(path)
+        observed = {f"rows of {config} in the source": of_set.height}
+        built.append(replace(made, frames={config: {"train": pl.scan_parquet(path)}}, observed=observed))
+    return join_tables(*built)
 
 
 def _of_sets(counts: Mapping[str, int]) -> dict[str, int]:

@@ -2,16 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import partial
 
 import polars as pl
 
 from builders.raw_files import https, member
 from builders.reading.lines import moses_batches
-from builders.shaping.benchmark_index import INDEX_FILE
-from builders.shaping.bitexts import SIDES, Bitext, build_bitext, pairs_of_bitext, texts_of_bitext
-from builders.shaping.measurements import cosines_file, measure_cosines, measure_tokens, tokens_file
-from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined
+from builders.shaping.bitexts import SIDES, Bitext, build_bitext, measure_bitext
+from builders.shaping.mined_negatives import mining, training_files, training_versions, with_mined
 from builders.spec import Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
 
@@ -53,15 +50,9 @@ SOURCE = Source(
     files={
         "en": member(ARCHIVE, "MultiParaCrawl.en-ru.en"),
         "ru": member(ARCHIVE, "MultiParaCrawl.en-ru.ru"),
-        "tokens": tokens_file(NAME),
-        "cosines": cosines_file(NAME),
-        "index": INDEX_FILE,
-        **mined_files("multi-para-crawl-contrastive", (CONFIG,)),
+        **training_files(NAME, (CONFIG,), cosines=True),
     },
-    measurements=(
-        measure_tokens(("en", "ru"), partial(texts_of_bitext, BITEXT)),
-        measure_cosines(("en", "ru", "tokens"), partial(pairs_of_bitext, BITEXT)),
-    ),
+    measurements=measure_bitext(BITEXT, ("en", "ru")),
 )
 
 

@@ -1,27 +1,14 @@
 """News Commentary: opinion pieces of Project Syndicate in English and Russian, sentence by sentence (OPUS, v11)."""
 
-from collections.abc import Iterator, Mapping
-from functools import partial
-
-import polars as pl
-
 from builders.raw_files import hub
-from builders.shaping.benchmark_index import INDEX_FILE
-from builders.shaping.bitexts import Bitext, build_bitext, pairs_of_bitext, read_translations, texts_of_bitext
-from builders.shaping.measurements import cosines_file, measure_cosines, measure_tokens, tokens_file
-from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined
-from builders.spec import Raw, RawFiles, Source, Tables, dataset
+from builders.shaping.bitexts import Bitext, build_bitext, measure_bitext, read_translations
+from builders.shaping.mined_negatives import mining, training_files, training_versions, with_mined
+from builders.spec import RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
 
 NAME = "news_commentary"
 CONFIG = "news-commentary"
-
-
-def _read_pairs(files: Mapping[str, Raw]) -> Iterator[pl.DataFrame]:
-    yield read_translations(files["train"])
-
-
-BITEXT = Bitext(NAME, CONFIG, _read_pairs)
+BITEXT = Bitext(NAME, CONFIG, read_translations)
 
 SOURCE = Source(
     name=NAME,
@@ -39,15 +26,9 @@ SOURCE = Source(
             sha256="0bc3a404bafa52fcbd54fa768db7dc0e39a6126ac003dd5e3f405bfee487f4cf",
             bytes=45_349_681,
         ),
-        "tokens": tokens_file(NAME),
-        "cosines": cosines_file(NAME),
-        "index": INDEX_FILE,
-        **mined_files("news-commentary-contrastive", (CONFIG,)),
+        **training_files(NAME, (CONFIG,), cosines=True),
     },
-    measurements=(
-        measure_tokens(("train",), partial(texts_of_bitext, BITEXT)),
-        measure_cosines(("train", "tokens"), partial(pairs_of_bitext, BITEXT)),
-    ),
+    measurements=measure_bitext(BITEXT, ("train",)),
 )
 
 

@@ -1,27 +1,14 @@
 """OPUS-100: sentences in English and Russian, drawn from the bitexts of OPUS (Zhang et al., 2020)."""
 
-from collections.abc import Iterator, Mapping
-from functools import partial
-
-import polars as pl
-
 from builders.raw_files import hub
-from builders.shaping.benchmark_index import INDEX_FILE
-from builders.shaping.bitexts import Bitext, build_bitext, read_translations, texts_of_bitext
-from builders.shaping.measurements import measure_tokens, tokens_file
-from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined
-from builders.spec import Raw, RawFiles, Source, Tables, dataset
+from builders.shaping.bitexts import Bitext, build_bitext, measure_bitext, read_translations
+from builders.shaping.mined_negatives import mining, training_files, training_versions, with_mined
+from builders.spec import RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
 
 NAME = "opus_100"
 CONFIG = "opus-100"
-
-
-def _read_pairs(files: Mapping[str, Raw]) -> Iterator[pl.DataFrame]:
-    yield read_translations(files["train"])
-
-
-BITEXT = Bitext(NAME, CONFIG, _read_pairs)
+BITEXT = Bitext(NAME, CONFIG, read_translations)
 
 SOURCE = Source(
     name=NAME,
@@ -37,11 +24,9 @@ SOURCE = Source(
             "805090dc28bf78897da9641cdf08b61287580df9",
             "en-ru/train-00000-of-00001.parquet",
         ),
-        "tokens": tokens_file(NAME),
-        "index": INDEX_FILE,
-        **mined_files("opus-100-contrastive", (CONFIG,)),
+        **training_files(NAME, (CONFIG,)),
     },
-    measurements=(measure_tokens(("train",), partial(texts_of_bitext, BITEXT)),),
+    measurements=measure_bitext(BITEXT, ("train",), cosines=False),
 )
 
 

@@ -1,16 +1,12 @@
 """Paraphrases: lists of short Russian texts that say the same, as in talk (Koziev, 2022)."""
 
-from collections.abc import Iterator, Mapping
-
 import polars as pl
 
 from builders.raw_files import hub
 from builders.reading.json import read_json_array
-from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
-from builders.shaping.contrastive import make_short_pairs, strip_text, texts_to_measure
-from builders.shaping.measurements import measure_tokens, read_tokens, tokens_file
-from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined
-from builders.shaping.rows import drop
+from builders.shaping.contrastive import make_short_pairs, measure_rows, strip_text
+from builders.shaping.mined_negatives import mining, training_files, training_versions, with_mined
+from builders.shaping.rows import drop, join_tables
 from builders.shaping.sampling import hash_order
 from builders.spec import Dropped, Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
@@ -44,10 +40,6 @@ def _read_rows(raw: Raw) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
     return rows, dropped
 
 
-def _texts(raws: Mapping[str, Raw]) -> Iterator[pl.DataFrame]:
-    yield texts_to_measure(_read_rows(raws["items"])[0])
-
-
 SOURCE = Source(
     name="paraphrases",
     title="Paraphrases of short Russian texts",
@@ -57,11 +49,9 @@ SOURCE = Source(
     citation="koziev2022paraphrases",
     files={
         "items": hub("inkoziev/paraphrases", "07ac45f", "paraphrases.json", moving=True),
-        "tokens": tokens_file("paraphrases"),
-        "index": INDEX_FILE,
-        **mined_files("paraphrases-contrastive", (CONFIG,)),
+        **training_files("paraphrases", (CONFIG,)),
     },
-    measurements=(measure_tokens(("items",), _texts),),
+    measurements=(measure_rows("items", lambda raw: _read_rows(raw)[0]),),
 )
 
 
@@ -102,6 +92,5 @@ def contrastive(raw: RawFiles, *, rows: int = 15_000, distractors: bool = False,
     }
     if not distractors:
         read = read.with_columns(negatives=pl.lit([], pl.List(pl.String)))
-    tokens, index = read_tokens(raw.whole("tokens")), read_benchmark_index(raw.whole("index"))
-    made = make_short_pairs(read, CONFIG, tokens, index, size=rows, clean=clean)
-    return Tables({CONFIG: {"train": made.rows}}, (*dropped, *made.dropped), made.observed | counts, made.reported)
+    made = make_short_pairs(raw, read, CONFIG, size=rows, clean=clean)
+    return join_tables(Tables({}, dropped), made, Tables({}, observed=counts))

@@ -8,9 +8,8 @@ import polars as pl
 from builders.errors import SourceError
 from builders.raw_files import hub
 from builders.reading.json import json_lines
-from builders.shaping.benchmark_index import INDEX_FILE
-from builders.shaping.measurements import LIMIT, measure_tokens, tokens_file
-from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined
+from builders.shaping.measurements import LIMIT, measure_tokens
+from builders.shaping.mined_negatives import mining, training_files, training_versions, with_mined
 from builders.shaping.popularity import TIMES, PairSet, build_sets, texts_to_measure
 from builders.spec import Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
@@ -69,9 +68,7 @@ SOURCE = Source(
             name: hub("IlyaGusev/pikabu", COMMIT, name, sha256=DIGESTS.get(number), about=BYTES // len(FILES))
             for number, name in enumerate(FILES)
         },
-        "tokens": tokens_file(NAME),
-        "index": INDEX_FILE,
-        **mined_files("pikabu-contrastive", (CONFIG,)),
+        **training_files(NAME, (CONFIG,)),
     },
     published_bytes=BYTES,
     measurements=(measure_tokens(FILES, partial(texts_to_measure, (_pair_set(characters=1),), NAME)),),

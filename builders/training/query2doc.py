@@ -69,5 +69,4 @@ def contrastive(raw: RawFiles, *, rows: int = 500_000, negatives: int = 7, clean
         negatives=pl.lit([], pl.List(pl.String)),
     )
     index = read_benchmark_index(raw.whole("index"))
-    made = make_pairs(pairs, CONFIG, index, size=rows, negatives=negatives, clean=clean)
-    return Tables({CONFIG: {"train": made.rows}}, made.dropped, made.observed, made.reported)
+    return make_pairs(pairs, CONFIG, index, size=rows, negatives=negatives, clean=clean)

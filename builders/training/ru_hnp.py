@@ -63,5 +63,4 @@ def contrastive(raw: RawFiles, *, rows: int = 100_000, negatives: int = 7, clean
         negatives="neg",
     )
     index = read_benchmark_index(raw.whole("index"))
-    made = make_pairs(read, CONFIG, index, size=rows, negatives=negatives, clean=clean)
-    return Tables({CONFIG: {"train": made.rows}}, made.dropped, made.observed, made.reported)
+    return make_pairs(read, CONFIG, index, size=rows, negatives=negatives, clean=clean)

@@ -7,10 +7,10 @@ import polars as pl
 
 from builders.raw_files import hub
 from builders.reading.json import json_lines
-from builders.shaping.benchmark_index import INDEX_FILE
-from builders.shaping.measurements import LIMIT, measure_tokens, tokens_file
-from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined
+from builders.shaping.measurements import LIMIT, measure_tokens
+from builders.shaping.mined_negatives import mining, training_files, training_versions, with_mined
 from builders.shaping.popularity import TIMES, PairSet, build_sets, texts_to_measure
+from builders.shaping.rows import number_rows
 from builders.spec import Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
 
@@ -21,11 +21,8 @@ ARTICLE = {"title": pl.String, "text": pl.String}
 
 def _read_articles(files: Mapping[str, Raw]) -> Iterator[pl.DataFrame]:
     """Batches: number (Int64: the line in the file, from 0), query, positive (String: the text of the article)."""
-    line = 0
-    for batch in json_lines(files["articles"], ARTICLE, optional=tuple(ARTICLE)):
-        number = pl.int_range(line, line + batch.height, dtype=pl.Int64)
-        yield batch.select(number.alias("number"), query="title", positive="text")
-        line += batch.height
+    for batch in number_rows(json_lines(files["articles"], ARTICLE, optional=tuple(ARTICLE))):
+        yield batch.select("number", query="title", positive="text")
 
 
 def _pair_set(rows: int = 100_000) -> PairSet:
@@ -48,9 +45,7 @@ SOURCE = Source(
             sha256="339b3aa815feef45c74bbb4dd90b542d5495693adb9f52e0ae939a3cd88f3494",
             bytes=3_669_747_077,
         ),
-        "tokens": tokens_file(NAME),
-        "index": INDEX_FILE,
-        **mined_files("ru-news-contrastive", (CONFIG,)),
+        **training_files(NAME, (CONFIG,)),
     },
     measurements=(measure_tokens(("articles",), partial(texts_to_measure, (_pair_set(),), NAME)),),
 )

@@ -1,16 +1,14 @@
 """ru-paraphrase-NMT-Leipzig: Russian sentences, each translated into English and back (Dale, 2021)."""
 
-from collections.abc import Iterator, Mapping
-
 import polars as pl
 
 from builders.raw_files import hub
 from builders.reading.csv import read_csv
-from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
-from builders.shaping.contrastive import apply_rules, make_pairs, texts_to_measure
-from builders.shaping.measurements import drop_below, measure_tokens, read_tokens, tokens_file
-from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined
-from builders.shaping.rows import refuse
+from builders.shaping.benchmark_index import read_benchmark_index
+from builders.shaping.contrastive import apply_rules, make_pairs, measure_rows
+from builders.shaping.measurements import drop_below, read_tokens
+from builders.shaping.mined_negatives import mining, training_files, training_versions, with_mined
+from builders.shaping.rows import join_tables, refuse
 from builders.spec import Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
 
@@ -32,10 +30,6 @@ def _read_rows(raw: Raw) -> pl.DataFrame:
     )
 
 
-def _texts(raws: Mapping[str, Raw]) -> Iterator[pl.DataFrame]:
-    yield texts_to_measure(_read_rows(raws["train"]))
-
-
 SOURCE = Source(
     name=NAME,
     title="ru-paraphrase-NMT-Leipzig, Russian sentences and their back-translations",
@@ -51,11 +45,9 @@ SOURCE = Source(
             sha256="32099344d25f482a108b8bd19fa1979a86ea8492324133cc32200acb9bc3a34a",
             bytes=521_170_917,
         ),
-        "tokens": tokens_file(NAME),
-        "index": INDEX_FILE,
-        **mined_files("ru-paraphrase-nmt-leipzig-contrastive", (CONFIG,)),
+        **training_files(NAME, (CONFIG,)),
     },
-    measurements=(measure_tokens(("train",), _texts),),
+    measurements=(measure_rows("train", _read_rows),),
 )
 
 
@@ -93,5 +85,5 @@ def contrastive(raw: RawFiles, *, rows: int = 210_000, p_good: float = 0.5, clea
     good, below, cut = drop_below(different, "p_good", rows, at_most=p_good)
     index = read_benchmark_index(raw.whole("index"))
     made = make_pairs(good, CONFIG, index, size=rows, clean=clean, deduplicate=False)
-    observed = made.observed | {f"rows of {CONFIG} in the source": read.height} | cut
-    return Tables({CONFIG: {"train": made.rows}}, (*dropped, *below, *made.dropped), observed, made.reported)
+    counts = {f"rows of {CONFIG} in the source": read.height} | cut
+    return join_tables(Tables({}, (*dropped, *below)), made, Tables({}, observed=counts))

@@ -7,10 +7,9 @@ import polars as pl
 
 from builders.raw_files import hub
 from builders.reading.json import json_lines
-from builders.shaping.benchmark_index import INDEX_FILE
 from builders.shaping.choices import choose_answers
-from builders.shaping.measurements import LIMIT, measure_tokens, tokens_file
-from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined
+from builders.shaping.measurements import LIMIT, measure_tokens
+from builders.shaping.mined_negatives import mining, training_files, training_versions, with_mined
 from builders.shaping.popularity import TIMES, PairSet, build_sets, texts_to_measure
 from builders.spec import Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
@@ -80,9 +79,7 @@ SOURCE = Source(
             sha256="e3f6eda2b3df7de1d3cc4a45ce2e69bb1e439b7736cd8d81e911129bd512dab9",
             bytes=670_468_664,
         ),
-        "tokens": tokens_file(NAME),
-        "index": INDEX_FILE,
-        **mined_files("ru-stackoverflow-contrastive", (QA, TITLE_BODY)),
+        **training_files(NAME, (QA, TITLE_BODY)),
     },
     measurements=(
         measure_tokens(("questions",), partial(texts_to_measure, (*_pair_sets(), _pair_sets(body=True)[0]), NAME)),

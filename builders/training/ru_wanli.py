@@ -6,7 +6,7 @@ from builders.raw_files import hub
 from builders.reading.parquet import read_parquet
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
 from builders.shaping.contrastive import CLEANED, make_pairs
-from builders.shaping.rows import drop, refuse
+from builders.shaping.rows import drop, join_tables, refuse
 from builders.spec import Dropped, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Contrastive
 
@@ -100,7 +100,7 @@ def contrastive(
         negatives=negatives,
         clean=clean,
     )
-    return Tables({CONFIG: {"train": made.rows}}, (*dropped, *made.dropped), counts | made.observed, made.reported)
+    return join_tables(Tables({}, dropped, counts), made)
 
 
 def _count_variants(premises: pl.DataFrame) -> dict[str, int]:

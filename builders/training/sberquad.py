@@ -1,15 +1,12 @@
 """SberQuAD: questions in Russian about paragraphs of Wikipedia (Sber's challenge of 2017; Efimov et al., 2020)."""
 
-from collections.abc import Iterator, Mapping
-
 import polars as pl
 
 from builders.raw_files import hub
 from builders.reading.parquet import read_parquet
-from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
-from builders.shaping.contrastive import make_short_pairs, texts_to_measure
-from builders.shaping.measurements import measure_tokens, read_tokens, tokens_file
-from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined
+from builders.shaping.contrastive import make_short_pairs, measure_rows
+from builders.shaping.mined_negatives import mining, training_files, training_versions, with_mined
+from builders.shaping.rows import join_tables
 from builders.spec import Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
 
@@ -27,10 +24,6 @@ def _read_rows(raw: Raw) -> pl.DataFrame:
     )
 
 
-def _texts(raws: Mapping[str, Raw]) -> Iterator[pl.DataFrame]:
-    yield texts_to_measure(_read_rows(raws["train"]))
-
-
 SOURCE = Source(
     name="sberquad",
     title="SberQuAD, questions about paragraphs of Russian Wikipedia",
@@ -46,11 +39,9 @@ SOURCE = Source(
             "deb870ee29b280657470f2c3851e9b23899fdbc3",
             "sberquad/train-00000-of-00001.parquet",
         ),
-        "tokens": tokens_file("sberquad"),
-        "index": INDEX_FILE,
-        **mined_files("sberquad-contrastive", (CONFIG,)),
+        **training_files("sberquad", (CONFIG,)),
     },
-    measurements=(measure_tokens(("train",), _texts),),
+    measurements=(measure_rows("train", _read_rows),),
 )
 
 
@@ -84,6 +75,5 @@ def contrastive(raw: RawFiles, *, rows: int = 45_000, clean: bool = False) -> Ta
     """
     read = _read_rows(raw["train"])
     counts = {"different paragraphs": read["positives"].n_unique()}
-    tokens, index = read_tokens(raw.whole("tokens")), read_benchmark_index(raw.whole("index"))
-    made = make_short_pairs(read, CONFIG, tokens, index, size=rows, clean=clean, unique_queries=False)
-    return Tables({CONFIG: {"train": made.rows}}, made.dropped, made.observed | counts, made.reported)
+    made = make_short_pairs(raw, read, CONFIG, size=rows, clean=clean, unique_queries=False)
+    return join_tables(made, Tables({}, observed=counts))

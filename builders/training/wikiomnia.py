@@ -7,8 +7,9 @@ import polars as pl
 from builders.raw_files import hub
 from builders.reading.json import json_objects
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
-from builders.shaping.contrastive import CLEANED, make_pairs
-from builders.shaping.popularity import TIMES, PairSet, select_pool
+from builders.shaping.contrastive import CLEANED
+from builders.shaping.popularity import TIMES, PairSet, sample_pool, select_pool
+from builders.shaping.rows import join_tables, number_rows
 from builders.spec import Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Contrastive
 
@@ -73,17 +74,13 @@ def contrastive(
     """
 
     def read(files: Mapping[str, Raw]) -> Iterator[pl.DataFrame]:
-        record = 0
-        for batch in json_objects(files["train"], QUESTION, optional=tuple(QUESTION)):
-            number = pl.int_range(record, record + batch.height, dtype=pl.Int64)
-            positive = pl.concat_str("title", "summary", separator="\n") if title else pl.col("summary")
-            yield batch.select(number.alias("number"), query="question", positive=positive)
-            record += batch.height
+        positive = pl.concat_str("title", "summary", separator="\n") if title else pl.col("summary")
+        for batch in number_rows(json_objects(files["train"], QUESTION, optional=tuple(QUESTION))):
+            yield batch.select("number", query="question", positive=positive)
 
     pairs = PairSet(CONFIG, rows, read, unique_queries=False)
     pool = select_pool(pairs, raw.files, NAME, None, raw.scratch, times=times)
     counts = {f"different summaries of {CONFIG} in the pool": pool.rows["positives"].n_unique()}
     index = read_benchmark_index(raw.whole("index"))
-    made = make_pairs(pool.rows, CONFIG, index, size=rows, negatives=negatives, clean=clean, deduplicate=False)
-    observed = made.observed | pool.observed | counts
-    return Tables({CONFIG: {"train": made.rows}}, (*pool.dropped, *made.dropped), observed, made.reported)
+    sampled = sample_pool(pool, CONFIG, index, size=rows, negatives=negatives, clean=clean)
+    return join_tables(sampled, Tables({}, observed=counts))

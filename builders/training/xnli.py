@@ -1,16 +1,12 @@
 """XNLI: premises of MultiNLI with hypotheses that follow, contradict or do neither, put into Russian by a machine (2018)."""
 
-from collections.abc import Iterator, Mapping
-
 import polars as pl
 
 from builders.raw_files import hub
 from builders.reading.parquet import read_parquet
-from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
-from builders.shaping.contrastive import make_short_pairs, texts_to_measure
-from builders.shaping.measurements import measure_tokens, read_tokens, tokens_file
-from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined
-from builders.shaping.rows import drop, refuse
+from builders.shaping.contrastive import make_short_pairs, measure_rows
+from builders.shaping.mined_negatives import mining, training_files, training_versions, with_mined
+from builders.shaping.rows import drop, join_tables, refuse
 from builders.spec import Dropped, Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
 
@@ -47,10 +43,6 @@ def _read_rows(raw: Raw) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
     return rows, (*of_neutral, *dropped)
 
 
-def _texts(raws: Mapping[str, Raw]) -> Iterator[pl.DataFrame]:
-    yield texts_to_measure(_read_rows(raws["train"])[0])
-
-
 SOURCE = Source(
     name="xnli",
     title="XNLI, cross-lingual natural language inference: the training part in Russian",
@@ -67,11 +59,9 @@ SOURCE = Source(
             "ru/train-00000-of-00001.parquet",
             sha256="5db75fb1e1646d7a39dda45cdcd9b7ba95cfa1f2af0009151e8db34c22ca6f5a",
         ),
-        "tokens": tokens_file("xnli"),
-        "index": INDEX_FILE,
-        **mined_files("xnli-contrastive", (CONFIG,)),
+        **training_files("xnli", (CONFIG,)),
     },
-    measurements=(measure_tokens(("train",), _texts),),
+    measurements=(measure_rows("train", lambda raw: _read_rows(raw)[0]),),
 )
 
 
@@ -105,6 +95,5 @@ def contrastive(raw: RawFiles, *, rows: int = 125_000, clean: bool = False) -> T
     """
     read, dropped = _read_rows(raw["train"])
     counts = {"rows with a contradiction in the source": read.filter(pl.col("negatives").list.len() > 0).height}
-    tokens, index = read_tokens(raw.whole("tokens")), read_benchmark_index(raw.whole("index"))
-    made = make_short_pairs(read, CONFIG, tokens, index, size=rows, clean=clean, unique_queries=False)
-    return Tables({CONFIG: {"train": made.rows}}, (*dropped, *made.dropped), made.observed | counts, made.reported)
+    made = make_short_pairs(raw, read, CONFIG, size=rows, clean=clean, unique_queries=False)
+    return join_tables(Tables({}, dropped), made, Tables({}, observed=counts))

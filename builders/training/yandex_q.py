@@ -9,10 +9,9 @@ import polars as pl
 
 from builders.raw_files import hub
 from builders.reading.json import json_lines
-from builders.shaping.benchmark_index import INDEX_FILE
 from builders.shaping.choices import choose_answers
-from builders.shaping.measurements import LIMIT, measure_tokens, tokens_file
-from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined
+from builders.shaping.measurements import LIMIT, measure_tokens
+from builders.shaping.mined_negatives import mining, training_files, training_versions, with_mined
 from builders.shaping.popularity import TIMES, PairSet, build_sets, texts_to_measure
 from builders.shaping.text import WHITE_SPACE
 from builders.spec import Raw, RawFiles, Source, Tables, dataset
@@ -90,9 +89,7 @@ SOURCE = Source(
         "questions": hub(
             "its5Q/yandex-q", "59c5209a15c125715c1019a77451de74d1330100", "full.jsonl.gz", about=1_580_000_000
         ),
-        "tokens": tokens_file(NAME),
-        "index": INDEX_FILE,
-        **mined_files("yandex-q-contrastive", (QA, TITLE_BODY)),
+        **training_files(NAME, (QA, TITLE_BODY)),
     },
     measurements=(
         measure_tokens(("questions",), partial(texts_to_measure, (*_pair_sets(), _pair_sets(body=True)[0]), NAME)),

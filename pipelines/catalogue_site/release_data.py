@@ -110,8 +110,13 @@ def _read_release(definition: Definition, release_dir: Path) -> SiteRelease | No
         return None
     expected = f"{definition.dataset.name}@{release_dir.name}"
     if manifest.name != expected:
-        what, todo = "the folder holds another release", "move it to outputs/<dataset>/<version>"
-        raise ReleaseError(what, where=str(release_dir), found=manifest.name, expected=expected, todo=todo)
+        raise ReleaseError(
+            "the folder holds another release",
+            where=str(release_dir),
+            found=manifest.name,
+            expected=expected,
+            todo="move it to outputs/<dataset>/<version>",
+        )
     return SiteRelease(definition, manifest, release_dir, _read_statistics(release_dir / folder.STATISTICS))
 
 

@@ -70,9 +70,11 @@ def write_export(sets: Sequence[TrainingSet], target: Path, choices: Choices, *,
             written = trainer.write(sets, folder, choices)
             if not any(exported.tally.rows for exported in written):
                 reasons = {reason for exported in written for reason in exported.tally.dropped}
-                found = ", ".join(sorted(reasons)) or "no rows"
-                todo = "choose another release or format"
-                raise ReleaseError(f"no row to export for {choices.trainer}", found=found, todo=todo)
+                raise ReleaseError(
+                    f"no row to export for {choices.trainer}",
+                    found=", ".join(sorted(reasons)) or "no rows",
+                    todo="choose another release or format",
+                )
             if trainer.describe is not None:
                 write_json(folder / TRAINING, trainer.describe(written))
             (folder / CARD).write_text(render_readme(written, choices), encoding="utf-8", newline="\n")

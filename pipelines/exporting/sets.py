@@ -70,8 +70,11 @@ def find_releases(names: Sequence[str], releases: Path) -> list[TrainingRelease]
         release = _read_release(target)
         dataset, other = release.manifest.dataset, found.get(release.manifest.dataset)
         if other is not None and other.release_dir.resolve() != release.release_dir.resolve():
-            versions = f"{other.manifest.version} and {release.manifest.version}"
-            raise UsageError(f"two releases of {dataset}", found=versions, todo="name one of them")
+            raise UsageError(
+                f"two releases of {dataset}",
+                found=f"{other.manifest.version} and {release.manifest.version}",
+                todo="name one of them",
+            )
         found[dataset] = release
     return list(found.values())
 
@@ -95,8 +98,12 @@ def _refuse_missing(missing: Sequence[Target], names: Sequence[str], releases: P
 
 
 def _not_training_data(name: str, task: str) -> UsageError:
-    todo = "name training data: embedding-datasets show training"
-    return UsageError(f"{name} is not training data", found=f"task {task}", expected=f"task {TASK}", todo=todo)
+    return UsageError(
+        f"{name} is not training data",
+        found=f"task {task}",
+        expected=f"task {TASK}",
+        todo="name training data: embedding-datasets show training",
+    )
 
 
 def _read_release(target: Target) -> TrainingRelease:
@@ -106,8 +113,12 @@ def _read_release(target: Target) -> TrainingRelease:
     else:
         release_dir, _ = locate_target(target, option="--releases")
     if not (release_dir / folder.MANIFEST).is_file():
-        todo = "name the folder of a release, outputs/<dataset>/<version>, or a dataset"
-        raise ReleaseError("no release found", where=str(release_dir), found="no manifest.json", todo=todo)
+        raise ReleaseError(
+            "no release found",
+            where=str(release_dir),
+            found="no manifest.json",
+            todo="name the folder of a release, outputs/<dataset>/<version>, or a dataset",
+        )
     manifest = folder.require_manifest(release_dir)
     if manifest.task != TASK:
         raise _not_training_data(manifest.name, manifest.task)
@@ -128,9 +139,11 @@ def select_sets(releases: Sequence[TrainingRelease], configs: Sequence[str] | No
             if configs is not None and table.config not in configs:
                 continue
             if table.config in found:
-                both = f"{found[table.config].release.manifest.name} and {release.manifest.name}"
-                todo = "export them into two folders, or choose sets with --configs"
-                raise UsageError(f"two sets are named {table.config}", found=both, todo=todo)
+                raise UsageError(
+                    f"two sets are named {table.config}",
+                    found=f"{found[table.config].release.manifest.name} and {release.manifest.name}",
+                    todo="export them into two folders, or choose sets with --configs",
+                )
             found[table.config] = _training_set(release, table)
     unknown = [name for name in configs or () if name not in found]
     if unknown:
@@ -147,8 +160,12 @@ def _training_set(release: TrainingRelease, table: Table) -> TrainingSet:
     prefixes = {config.config: config.rosberta for config in prompts.configs} if prompts else {}
     prefix = prefixes.get(table.config, ())
     if not prefix:
-        todo = "build the release again with this version"
-        raise ReleaseError("the manifest has no prefixes of a config", where=where, found="prompts.configs", todo=todo)
+        raise ReleaseError(
+            "the manifest has no prefixes of a config",
+            where=where,
+            found="prompts.configs",
+            todo="build the release again with this version",
+        )
     return TrainingSet(table.config, release, table, f"{prefix[0]}: ", f"{prefix[-1]}: ")
 
 

@@ -91,8 +91,11 @@ def _target(name: str, output: Location | None) -> Target:
     for folder_dir in release_folders(output):
         targets = resolve_targets(name, folder_dir)
         if len(targets) > 1:
-            found = ", ".join(target.name for target in targets)
-            raise UsageError(f"{name!r} means {len(targets)} datasets", found=found, todo="name one of them")
+            raise UsageError(
+                f"{name!r} means {len(targets)} datasets",
+                found=", ".join(target.name for target in targets),
+                todo="name one of them",
+            )
         [target] = targets
         if target.folder is None or target.folder.is_dir():
             break

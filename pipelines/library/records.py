@@ -142,8 +142,11 @@ class Release:
             return configs[0]
         if config in configs:
             return config
-        what = f"{self.name} has {'several configs' if config is None else f'no config {config!r}'}"
-        raise UsageError(what, expected=", ".join(configs), todo=f'name one: release.{method}("{configs[0]}")')
+        raise UsageError(
+            f"{self.name} has {'several configs' if config is None else f'no config {config!r}'}",
+            expected=", ".join(configs),
+            todo=f'name one: release.{method}("{configs[0]}")',
+        )
 
     def __repr__(self) -> str:
         manifest = self.manifest

@@ -103,9 +103,11 @@ def _one_dataset(name: str) -> tuple[Definition, str]:
     """
     entries = catalogue.resolve([name])
     if len(entries) > 1:
-        found = ", ".join(entry.dataset for entry, _ in entries)
-        todo = f"name one of them: {entries[0][0].dataset!r}"
-        raise UsageError(f"{name!r} means {len(entries)} datasets", found=found, todo=todo)
+        raise UsageError(
+            f"{name!r} means {len(entries)} datasets",
+            found=", ".join(entry.dataset for entry, _ in entries),
+            todo=f"name one of them: {entries[0][0].dataset!r}",
+        )
     [pair] = catalogue.load_all([name])
     return pair
 
@@ -178,8 +180,9 @@ def _missing_files_error(
     if any(file.reason != "by hand" for file in missing):
         todo.append(f"or download: without offline=True, or with: embedding-datasets fetch {definition.source.name}")
     todo.append(f'or look at the sample: load("{name}", sample=True)')
-    what = f"{name} cannot be built: {count_missing(len(missing))}"
-    return SourceError(what, found="; ".join(damage) or None, todo=_lines(todo))
+    return SourceError(
+        f"{name} cannot be built: {count_missing(len(missing))}", found="; ".join(damage) or None, todo=_lines(todo)
+    )
 
 
 def _also_missing(error: SourceError, missing: Sequence[MissingRawFile]) -> SourceError:

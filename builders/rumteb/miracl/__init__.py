@@ -14,11 +14,10 @@ from builders.rumteb.miracl.passages import (
     read_passages,
 )
 from builders.rumteb.miracl.titles import ARTICLES, CONFIG, texts_to_measure, title_pairs
-from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
-from builders.shaping.contrastive import make_pairs
-from builders.shaping.measurements import LIMIT, measure_tokens, read_tokens, tokens_file
-from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined
-from builders.shaping.popularity import TIMES, select_pool
+from builders.shaping.benchmark_index import read_benchmark_index
+from builders.shaping.measurements import LIMIT, measure_tokens, read_tokens
+from builders.shaping.mined_negatives import mining, training_files, training_versions, with_mined
+from builders.shaping.popularity import TIMES, sample_pool, select_pool
 from builders.shaping.sampling import list_candidates
 from builders.spec import RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Contrastive, Reranking, Retrieval
@@ -54,9 +53,7 @@ SOURCE = Source(
             shard: hub("miracl/miracl-corpus", CORPUS, f"miracl-corpus-v1.0-ru/{shard}.jsonl.gz", about=80_000_000)
             for shard in SHARDS
         },
-        "tokens": tokens_file("miracl"),
-        "index": INDEX_FILE,
-        **mined_files("miracl-contrastive", (CONFIG,)),
+        **training_files("miracl", (CONFIG,)),
     },
     measurements=(measure_tokens(SHARDS, texts_to_measure),),
 )
@@ -198,9 +195,7 @@ def contrastive(
     tokens, index = read_tokens(raw.whole("tokens")), read_benchmark_index(raw.whole("index"))
     pairs = title_pairs(rows, articles, tokens, max_tokens)
     pool = select_pool(pairs, raw.files, SOURCE.name, tokens, raw.scratch, times=times, limit=max_tokens)
-    made = make_pairs(pool.rows, CONFIG, index, size=rows, clean=clean, deduplicate=False)
-    observed = made.observed | pool.observed
-    return Tables({CONFIG: {"train": made.rows}}, (*pool.dropped, *made.dropped), observed, made.reported)
+    return sample_pool(pool, CONFIG, index, size=rows, clean=clean)
 
 
 def _counts(judgements: pl.DataFrame, passages: pl.LazyFrame) -> dict[str, int]:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.errors import SourceError
-from builders.reading import csv as csv_reader
+from builders.reading import values
 from builders.reading.csv import read_csv, read_loose_csv
 from builders.spec import Raw
 from tests.support.reading import AB, BOM, TEXT, source_error
@@ -104,7 +104,7 @@ def test_any_texts_survive_a_table(
         for row in [("a", "b", "c"), *rows]
     ]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(csv_reader, "BATCH", batch)
+        patch.setattr(values, "BATCH", batch)
         frame = read_csv(example_raw(end.join([*lines, ""])), AB | {"c": pl.String}, separator=separator)
     assert frame.rows() == rows
 

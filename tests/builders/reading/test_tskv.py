@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders.reading import tskv
+from builders.reading import values
 from builders.reading.tskv import read_tskv
 from builders.spec import Raw
 from tests.support.reading import source_error
@@ -93,5 +93,5 @@ def test_any_rows_survive_every_batch_size(
 ) -> None:
     file = example_raw("".join(f"rating={rating!r}\ttext={text}\n" for text, rating in rows))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tskv, "BATCH", batch)
+        patch.setattr(values, "BATCH", batch)
         assert read_tskv(file, REVIEW).rows() == rows

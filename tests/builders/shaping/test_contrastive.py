@@ -8,6 +8,7 @@ from builders.shaping.benchmark_index import BenchmarkIndex
 from builders.shaping.contrastive import clean_pairs, document_pool, fill_negatives, limit_negatives, make_pairs
 from builders.shaping.folding import hash_texts
 from builders.shaping.sampling import hash_order
+from tests.support.training import table_of
 
 NOTHING = BenchmarkIndex({"exact": pl.Series([], dtype=pl.UInt64), "folded": pl.Series([], dtype=pl.UInt64)})
 
@@ -80,8 +81,8 @@ def test_rows_that_differ_only_in_the_order_of_positives_are_the_same_after_clea
 
 def test_rows_without_a_query_or_a_positive_are_dropped_in_every_version() -> None:
     made = make_pairs(rows((" ", ["a"], []), ("q", ["", "\n"], []), ("r", ["", "b"], [])), "set", NOTHING, size=9)
-    assert made.rows["id"].to_list() == ["s:2"]
-    assert made.rows["positives"].to_list() == [["b"]]
+    assert table_of(made)["id"].to_list() == ["s:2"]
+    assert table_of(made)["positives"].to_list() == [["b"]]
     assert {drop.reason: drop.count for drop in made.dropped} == {
         "an empty positive (texts)": 3, "an empty query": 1, "no positive": 1,
     }  # fmt: skip
@@ -89,7 +90,7 @@ def test_rows_without_a_query_or_a_positive_are_dropped_in_every_version() -> No
 
 def test_a_sample_stays_in_the_order_of_the_source() -> None:
     many = rows(*((f"q{number}", [f"p{number}"], []) for number in range(50)))
-    ids = make_pairs(many, "set", NOTHING, size=20).rows["id"].to_list()
+    ids = table_of(make_pairs(many, "set", NOTHING, size=20))["id"].to_list()
     assert len(ids) == 20
     assert ids == sorted(ids, key=lambda name: int(name[2:]))
     assert ids != many["id"].to_list()[:20]
@@ -110,7 +111,7 @@ def test_texts_of_the_index_are_reported_and_dropped_when_cleaning() -> None:
         ("query", ("s:0",), "exact 1"), ("positives", ("s:1",), "folded 1"), ("negatives", ("s:2",), "folded 1"),
     ]  # fmt: skip
     cleaned = make_pairs(frame, "set", index, size=9, clean=True)
-    assert cleaned.rows.select("id", "negatives").rows() == [("s:2", ["f"])]
+    assert table_of(cleaned).select("id", "negatives").rows() == [("s:2", ["f"])]
     assert cleaned.reported == ()
 
 
@@ -128,7 +129,7 @@ def test_of_too_many_negatives_those_first_in_hash_order_stay_in_their_old_order
 def test_random_negatives_can_come_from_rows_that_are_alike() -> None:
     frame = rows(*((f"q{number}", [f"{word}{number}"], []) for number in range(6) for word in ("дом", "house")))
     is_russian = pl.col("positives").list.first().str.starts_with("д")
-    made = make_pairs(frame, "c", NOTHING, size=100, negatives=3, alike=is_russian).rows
+    made = table_of(make_pairs(frame, "set", NOTHING, size=100, negatives=3, alike=is_russian))
     assert made["id"].to_list() == frame["id"].to_list()
     for (positive,), negatives in zip(made["positives"], made["negatives"], strict=True):
         assert len(negatives) == 3

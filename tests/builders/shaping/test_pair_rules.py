@@ -4,12 +4,11 @@ from pathlib import Path
 
 import polars as pl
 
-from builders.shaping.benchmark_index import BenchmarkIndex
 from builders.shaping.contrastive import drop_repeated, make_short_pairs, strip_rows
-from builders.shaping.measurements import read_tokens
+from builders.spec import Raw, RawFiles
+from pipelines.make import GOLDEN
 from tests.support.measurements import write_tokens
-
-NOTHING = BenchmarkIndex({"exact": pl.Series([], dtype=pl.UInt64), "folded": pl.Series([], dtype=pl.UInt64)})
+from tests.support.training import table_of
 
 
 def rows(*pairs: tuple[str, list[str], list[str]]) -> pl.DataFrame:
@@ -61,9 +60,12 @@ def test_a_letter_of_two_characters_is_the_same_as_that_of_one() -> None:
 
 def test_a_text_that_is_too_long_makes_no_other_row_a_repeated_one(tmp_path: Path) -> None:
     given = rows(("q", ["long"], []), ("q", ["a"], []), ("q", ["b"], []), ("r", ["a"], ["long"]))
-    tokens = read_tokens(write_tokens(tmp_path / "tokens.parquet", {"q": 1, "r": 1, "a": 1, "b": 1, "long": 501}))
-    made = make_short_pairs(given, "set", tokens, NOTHING, size=9)
-    assert made.rows["id"].to_list() == ["1", "3"]
-    assert made.rows["negatives"].to_list() == [[], []]
+    files = {
+        "tokens": write_tokens(tmp_path / "tokens.parquet", {"q": 1, "r": 1, "a": 1, "b": 1, "long": 501}),
+        "index": Raw("source/benchmark-index.parquet", GOLDEN / "ru_hnp" / "raw" / "benchmark-index.parquet"),
+    }
+    made = make_short_pairs(RawFiles(("train",), files, tmp_path), given, "set", size=9)
+    assert table_of(made)["id"].to_list() == ["1", "3"]
+    assert table_of(made)["negatives"].to_list() == [[], []]
     assert made.observed == {"rows of set in the source": 4, "rows of set to choose from": 2}
     assert sum(drop.count for drop in made.dropped) == 4, "a positive, its row, a query, a negative"
