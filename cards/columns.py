@@ -31,6 +31,8 @@ MEANINGS = {
     ("PairClassification", "default", "sentence1"): "the first text",
     ("PairClassification", "default", "sentence2"): "the second text",
     ("PairClassification", "default", "labels"): "{labels}",
+    ("BitextMining", "default", "sentence1"): "the text in {first}",
+    ("BitextMining", "default", "sentence2"): "its translation into {second}",
     ("STS", "default", "sentence1"): "the first text",
     ("STS", "default", "sentence2"): "the second text",
     ("STS", "default", "score"): "how similar they are: {labels}",
@@ -75,14 +77,11 @@ def describe_columns(task: tasks.Task, tables: Sequence[Table], prose: str) -> l
     column of the task is in this dataset.
     """
     own = {name: " ".join(text.split()) for name, text in ITEM.findall(prose)}
-    described: dict[tuple[str, str], DescribedColumn] = {}
-    for table in tables:
-        for column in table.columns:
-            meaning = own.get(column.name) or _meaning(task, table.config, column.name)
-            described.setdefault(
-                (table.config, column.name), DescribedColumn(table.config, column.name, column.type, meaning)
-            )
-    return list(described.values())
+    columns = dict.fromkeys((table.config, column) for table in tables for column in table.columns)
+    return [
+        DescribedColumn(config, column.name, column.type, own.get(column.name) or _meaning(task, config, column.name))
+        for config, column in columns
+    ]
 
 
 def describe_labels(task: tasks.Task) -> str:
@@ -115,16 +114,9 @@ def label_name(task: tasks.Task, key: object) -> str:
 
 
 def _meaning(task: tasks.Task, config: str, column: str) -> str:
-    if isinstance(task, tasks.BitextMining):
-        first, second = task.pair.split("-")
-        sides = {
-            "sentence1": f"the text in {markdown.code(first)}",
-            "sentence2": f"its translation into {markdown.code(second)}",
-        }
-        return sides.get(column, "the id of the row" if column == "id" else "")
-    if isinstance(task, tasks.Contrastive):
+    if isinstance(task, (tasks.BitextMining, tasks.Contrastive)):
         config = "default"  # every config has the same columns
     name = "Retrieval" if isinstance(task, tasks.Reranking) else task.type.name
-    if column == "id" and (name, config, column) not in MEANINGS:
-        return "the id of the row"
-    return MEANINGS.get((name, config, column), "").format(labels=describe_labels(task))
+    meaning = MEANINGS.get((name, config, column), "the id of the row" if column == "id" else "")
+    first, second = map(markdown.code, task.pair.split("-")) if isinstance(task, tasks.BitextMining) else ("", "")
+    return meaning.format(labels=describe_labels(task), first=first, second=second)

@@ -192,9 +192,8 @@ def _describe(shared: SharedTexts) -> str:
     """`- 1 row of `train.sentence2` is in `cedr-classification` 1.0.0, `test.text` (1 folded)`."""
     rows = sum(shared.kinds.values())
     kinds = ", ".join(f"{markdown.number(count)} {kind}" for kind, count in shared.kinds.items())
-    subject = "1 row of" if rows == 1 else f"{markdown.number(rows)} rows of"
+    subject, verb = ("1 row of", "is") if rows == 1 else (f"{markdown.number(rows)} rows of", "are")
     other = f"{markdown.code(shared.dataset)} {shared.version}".rstrip()
-    verb = "is" if rows == 1 else "are"
     return f"- {subject} {markdown.code(shared.table)} {verb} in {other}, {markdown.code(shared.other_table)} ({kinds})"
 
 
@@ -269,8 +268,10 @@ def read_rebuilds(source: str, dataset: str, version: str, content_sha256: str, 
 
     Raises ReleaseError for a file that is not the statement of a rebuild.
     """
-    paths = sorted((folder / source).glob(f"{dataset}-{version}-*.json"))
-    known = [decode_rebuild(limits.read_at_most(path, limits.MAX_MANIFEST), str(path)) for path in paths]
+    known = [
+        decode_rebuild(limits.read_at_most(path, limits.MAX_MANIFEST), str(path))
+        for path in sorted((folder / source).glob(f"{dataset}-{version}-*.json"))
+    ]
     found = {
         rebuild.by: rebuild
         for rebuild in sorted(known, key=lambda rebuild: rebuild.date)

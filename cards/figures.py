@@ -1,5 +1,6 @@
 """The statistics of a release for reading: shares of labels and lengths of texts as bars, and all of them in one table."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -93,10 +94,7 @@ def label_shares(task: Task, statistics: Mapping[str, Any]) -> list[LabelShare]:
     """The labels with their rows in every split, the most frequent first; what is beyond MAX_LABELS is summed up in one line."""
     counts = {split: _label_counts(values) for split, values in statistics.items()}
     rows = {split: values.get("num_samples") or 1 for split, values in statistics.items()}
-    total: dict[str, int] = {}
-    for labels in counts.values():
-        for key, count in labels.items():
-            total[key] = total.get(key, 0) + count
+    total = sum(map(Counter, counts.values()), Counter[str]())
     order = sorted(total, key=lambda key: (-total[key], key))
     shown = order if len(order) <= MAX_LABELS else order[: MAX_LABELS - 2]
     width = WIDTH if len(statistics) == 1 else NARROW
