@@ -4,7 +4,7 @@ import polars as pl
 
 from builders.raw_files import RawFile, github, member
 from builders.reading.json import read_json_lines
-from builders.shaping.factuality import CLEAN_NOTES, FEVER, LABELS, classify_pairs, number_labels, read_splits
+from builders.shaping.factuality import CLEAN_NOTES, FEVER, FORM, LABELS, classify_pairs, number_labels, read_splits
 from builders.spec import KnownFinding, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Classification
 
@@ -68,9 +68,12 @@ SOURCE = Source(
                 KnownFinding("duplicate_text", "default/test.text", 553, SOURCE_DEFECT),
                 KnownFinding("conflicting_label", "default/test.label", 12, SOURCE_DEFECT),
                 LOST_CHARACTERS,
+                KnownFinding("boilerplate", "default/test.text", 55_197, FORM),
             ),
         ),
-        "2.0.0": Version(CLEAN_NOTES, {"clean": True}),
+        "2.0.0": Version(
+            CLEAN_NOTES, {"clean": True}, known=(KnownFinding("boilerplate", "default/test.text", 54_346, FORM),)
+        ),
     },
 )
 def classification(raw: RawFiles, *, clean: bool = False) -> Tables:

@@ -73,6 +73,14 @@ SPACE_FIRST = rf"\A[{_SPACE}]"
 SPACE_LAST = rf"[{_SPACE}]\z"
 DOUBLE_FULL_STOP = rf"(?:\A|[^.])\.\.[{_SPACE}]*\z"
 
+# What a reader of CSV turns into one quotation mark. Beside a word and a space: not `print("")`, nor the two of `"one""two"`.
+DOUBLED_MARK = r"""(?:\A|[\s(\[«—-])""[\p{L}\p{N}]|[\p{L}\p{N}.!?,…)%]""(?:[\s.,!?;:)…—-]|\z)"""
+# The end of a record and its line, or the start of the next: `text,1`, `text",joy`, `"text","joy"` and `"`, `17,"text`.
+SEVERAL_RECORDS = (
+    r'[^\s\d][,;\t]-?[0-9]+(?:\.[0-9]+)?"?\r?\n|"[,;\t][^\s",;()=\[\]{}<>]{1,20}"?\r?\n|"[,;\t]"[^"\n]*"\r?\n"'
+    r'|\n"?[0-9A-Za-z_-]{1,40}[,;\t]"[^\s",]'
+)
+
 LATIN_BESIDE_CYRILLIC = r"[A-Za-z]\p{Cyrillic}|\p{Cyrillic}[A-Za-z]"
 
 
@@ -200,6 +208,8 @@ TEXT_CONDITIONS = (
         pattern=ROLE,
         test=lambda text: text.suspect.str.contains(ROLE) & ~text.suspect.str.contains(TRANSCRIPT),
     ),
+    TextCondition("csv_residue", "doubled quotation marks", DOUBLED_MARK),
+    TextCondition("csv_residue", "several records", SEVERAL_RECORDS),
 )
 TEXT_KINDS = tuple(dict.fromkeys(condition.kind for condition in TEXT_CONDITIONS))
 PATTERNS = {
