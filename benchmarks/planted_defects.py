@@ -479,6 +479,42 @@ def add_without_id(tables: Tables, count: int, rng: random.Random) -> list[dict[
     return [{"id": "", "title": "", "text": "Пустой идентификатор."}]
 
 
+def plant_cut_texts(tables: Tables, count: int, rng: random.Random) -> Planted:
+    """Cut the texts of the test split."""
+    frame = tables["default"]["test"].with_columns(pl.col("text").str.head(60))
+    tables["default"]["test"] = frame
+    rows = frozenset(("default", "test", row) for row, text in enumerate(frame["text"]) if len(text) == 60)
+    return Planted(TASKS["Classification"], tables, rows)
+
+
+def plant_boilerplate(tables: Tables, count: int, rng: random.Random) -> Planted:
+    """Append one sentence to a fifth of the texts of the test split."""
+    frame = tables["default"]["test"]
+    positions = rng.sample(range(frame.height), frame.height // 5)
+    appended = pl.format("{} Подробности читайте на нашем сайте.", "text")
+    is_planted = pl.int_range(pl.len()).is_in(positions)
+    tables["default"]["test"] = frame.with_columns(text=pl.when(is_planted).then(appended).otherwise("text"))
+    return Planted(TASKS["Classification"], tables, frozenset(("default", "test", row) for row in positions))
+
+
+def plant_missing_labels(tables: Tables, count: int, rng: random.Random) -> Planted:
+    """Give clusters numbers, and rows the number -1."""
+    frame = tables["default"]["test"]
+    positions = rng.sample(range(frame.height), count)
+    numbers = (
+        pl.when(pl.int_range(pl.len()).is_in(positions)).then(pl.lit("-1")).otherwise(pl.col("labels").str.tail(1))
+    )
+    tables["default"]["test"] = frame.with_columns(labels=numbers)
+    return Planted(TASKS["Clustering"], tables, frozenset(("default", "test", row) for row in positions))
+
+
+def plant_telling_character(tables: Tables, count: int, rng: random.Random) -> Planted:
+    """End the texts with one of the labels without a full stop."""
+    text = pl.when(pl.col("label") == 0).then(pl.col("text").str.strip_suffix(".")).otherwise("text")
+    tables["default"]["test"] = tables["default"]["test"].with_columns(text=text)
+    return Planted(TASKS["Classification"], tables, frozenset({("default", "test")}), counts_once=True)
+
+
 PLANTERS: dict[str, Planter] = {
     "unexpected_table": Planter("Retrieval", plant_unexpected_table),
     "label_without_training_rows": Planter("Classification", plant_untrained_label),
@@ -580,4 +616,15 @@ PLANTERS: dict[str, Planter] = {
     "junk_text": change_texts(lambda text, rng: f"{text.split(' ')[0]} " * 20),
     "markup_residue": change_texts(insert("[b]жирно[/b]")),
     "placeholder": change_texts(insert("{name}")),
+    "cut_text": Planter("Classification", plant_cut_texts),
+    "boilerplate": Planter("Classification", plant_boilerplate),
+    "csv_residue": change_texts(insert('""слово""')),
+    "missing_label": Planter("Clustering", plant_missing_labels),
+    "label_by_token": Planter("Classification", plant_telling_character),
+    "split_differs": change_table(
+        "Classification", "default", lambda frame: frame.with_columns(pl.col("text").str.to_lowercase())
+    ),
+    "binary_score": change_table(
+        "STS", "default", lambda frame: frame.with_columns(score=(pl.col("score") > 1).cast(pl.Float64))
+    ),
 }

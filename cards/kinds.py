@@ -64,12 +64,49 @@ MIN_STRENGTH = 0.75
 # The same for shared words, if texts with more of them are the same or relevant: that is part of the task. Paraphrases and
 # similarities have up to 0.82 (a rank correlation of 0.63), DIPPER 0.91.
 MIN_OVERLAP_STRENGTH = 0.85
-# From this strength of a place in a list on, or this association of a column, guessing comes to about a score of 90: a warning.
-MIN_DECISIVE = 0.9
 STANDARD_ERRORS = 3  # from chance, for a guess to be more than that
+MIN_POSITION_STRENGTH = 0.6  # for a place in a list, which no task means
 MAX_COMPARED = 20_000  # candidates whose words are compared with those of their query
 NEAR_SCORES = 0.1  # of the scale: a smaller difference of scores is small
 LABEL_IMBALANCE_FACTOR = 10  # between the rows of the most frequent label and those of a rare one
+
+# What shows only over many rows.
+# Texts of a column, those of them that have something in common, and words of a text that recurs.
+MIN_TEXTS, MIN_RECURRING, BOILERPLATE_WORDS = 100, 20, 5
+SPIKE_WINDOW, MIN_SPIKE = 0.9, 3  # of the greatest length, and times the texts of each length from there on
+STRONG = 0.9  # a strength, an association or a difference from which an info is a warning: guessing comes to a score of about 90
+# The least shares of texts; in brackets what real datasets have, where they have the most.
+SHARES = MappingProxyType(
+    {
+        "greatest length": 0.01,
+        "clause": 0.02,  # 0.012: `On review aggregator website Rotten Tomatoes ,`
+        "words": 0.2,  # 0.1: questions that begin alike
+        "start or end": 0.9,
+        "unpaired quotation mark": 0.05,  # 0.02: sentences of news
+        "missing": 0.2,  # at most
+        "gap of four": 0.75,  # of the range of all other scores, if these are at least four
+        "gap of two": 3,  # if they are fewer
+        "labels as texts": 0.005,  # 0.0002: people write `yes`
+        "word": 0.9,
+        "word elsewhere": 0.01,  # at most
+        "told label": 0.05,  # of a smaller one, a topic or an intent, the usual word is its name
+    }
+)
+# The least differences between two splits, from 0 to 1. Official splits differ by up to 0.1 in what texts are written with, but
+# in punctuation by 0.59 (ParaPhraser, whose second set of headlines has no full stops) and in length by 0.46 (TREC).
+DIFFERENCES = MappingProxyType(
+    {
+        "letters": 0.3,
+        "punctuation": 0.6,
+        "decomposed letters": 0.1,
+        "length": 0.7,
+        "label": 0.2,  # 0.14
+        "rounding": 0.5,  # 0.3
+        "scores": 0.5,  # 0.25
+        "dates": 0.5,
+        "ids": 0.01,
+    }
+)
 
 FOLDING = "Unicode NFKC, lower case, every run of punctuation and white space one space"
 MEANINGFUL = (
@@ -187,9 +224,9 @@ _KINDS = (
         " attribute; those of several letters also after a space, `< br >`), an HTML comment, or a character reference, the usual"
         " ones (`&nbsp`) also without their semicolon."),
     Kind("preprocessing_residue", "traces of preprocessing", "warning",
-        "A text contains a bracket as a treebank writes it (`-LRB-`), a link that lost letters of its scheme (`tts://`), doubled"
-        " quotation marks or the end of a record of a CSV file, a token of a language model (`<unk>`, `[CLS]`, `<|im_start|>`),"
-        " or words that a tokenizer divided (`▁`, `##ing`, `@@`): it is not what was written."),
+        "A text contains a bracket as a treebank writes it (`-LRB-`), a link that lost letters of its scheme (`tts://`), a token"
+        " of a language model (`<unk>`, `[CLS]`, `<|im_start|>`), or words that a tokenizer divided (`▁`, `##ing`, `@@`): it is"
+        " not what was written."),
     Kind("invisible_character", "invisible characters", "warning",
         "A text contains a character that a reader does not see and a tokenizer does: a soft hyphen, a zero-width space or"
         " joiner, a byte order mark, a mark of writing direction; those of emoji and those that Arabic, Hebrew and Indic"
@@ -213,6 +250,27 @@ _KINDS = (
         f" correlation with the score is at least {2 * MIN_STRENGTH - 1:.1f} (info for labels and clusters of single texts,"
         " because kinds of texts differ in length).",
         "labels of single texts; else pairs, or queries with candidates of both kinds"),
+    Kind("cut_text", "texts cut at one length", "warning",
+        f"At least {SHARES['greatest length']:.0%} of the texts of a column, and {MIN_RECURRING}, have exactly its greatest"
+        f" length in characters, bytes or words, {MIN_SPIKE} times as many as have each length in the {1 - SPIKE_WINDOW:.0%}"
+        " below it, and at least half of them do not end a sentence.",
+        "texts of the greatest length"),
+    Kind("boilerplate", "text that recurs in many texts", "warning",
+        f"A text recurs in different texts of a column of {MIN_TEXTS} or more, in {MIN_RECURRING} of them: a line, or a clause"
+        f" between `.,;:!?`, of {BOILERPLATE_WORDS} words or more in {SHARES['clause']:.0%}; any {BOILERPLATE_WORDS} words in a"
+        f" row in {SHARES['words']:.0%}; the form of texts that differ in their numbers alone, or in one word beside"
+        f" {BOILERPLATE_WORDS} others, in {SHARES['clause']:.0%}; three characters or more at the start or at the end of"
+        f" {SHARES['start or end']:.0%} (info, because all texts change alike).",
+        "texts that have it"),
+    Kind("csv_residue", "traces of a table read wrongly", "warning",
+        "A text contains what a reader of CSV should have removed: doubled quotation marks beside a word, or several"
+        " records with their separators and line breaks; or it has one quotation mark, at its start or end, as"
+        f" {SHARES['unpaired quotation mark']:.0%} of the texts do; or it is the header of a column, or one of the labels, as"
+        f" more than {SHARES['labels as texts']:.1%} of the texts are, where the median text has 20 characters or more."),
+    Kind("missing_label", "label or score that seems to mean none", "warning",
+        f"A label or score that at most {SHARES['missing']:.0%} of the rows have is the only negative number beside three others"
+        f" or more; or a score is as far from all others as {SHARES['gap of four']:.0%} of their range, if they are four or more"
+        f" (else {SHARES['gap of two']} times their range): it seems to mean that there is none."),
     Kind("negative_is_positive", "negative that is also a positive", "warning",
         "A negative of training data equals a positive of its row, exactly or, if the detail says so, only after folding: a"
         " model is asked to move a text away from itself."),
@@ -280,11 +338,12 @@ _KINDS = (
     Kind("length_outlier", "unusually long text", "info",
         f"A text is longer than {LENGTH_OUTLIER_FACTOR} times the median length of the non-empty texts of its split."),
     Kind("label_leaking_column", "column that tells the label", "info",
-        "A column that is neither text, label nor id tells a label from all others: Cramér's V with bias correction is at"
+        "A column that is neither text nor label tells a label from all others: Cramér's V with bias correction is at"
         f" least {MIN_ASSOCIATION} and its chi-squared statistic three standard deviations above chance, for a label that at"
         f" least {MIN_LABEL_ROWS} rows have and {MIN_LABEL_ROWS} lack (more than {NUMBER_GROUPS} different numbers or scores"
-        f" are divided into {NUMBER_GROUPS} groups of equal size); a warning from {MIN_DECISIVE} on, unless its name"
-        " says that it holds the label again (`label_name`, `rating`).", "labels"),
+        f" are divided into {NUMBER_GROUPS} groups of equal size; ids are compared without their numbers or, if nothing else"
+        f" is left, by these); a warning from {STRONG} on, unless it holds ids or its name says that it holds the label again"
+        " (`label_name`, `rating`).", "labels"),
     Kind("label_by_overlap", "shared words that tell the label", "info",
         "Shared words tell the label of a pair, or the relevant candidate of a query, as lengths do in `label_by_length`, but"
         f" in at least {MIN_OVERLAP_STRENGTH:.0%} of the cases (STS: {2 * MIN_OVERLAP_STRENGTH - 1:.1f}) if more shared words"
@@ -292,9 +351,32 @@ _KINDS = (
         " have, or of the words of a query that a candidate has, after folding, and of more than"
         f" {MAX_COMPARED:,} candidates those of a fixed part of the queries (a warning if fewer shared words are the same or"
         " relevant: the scale or the labels may be inverted).", "pairs, or queries with candidates of both kinds"),
+    Kind("label_by_token", "word or character that tells the label", "info",
+        "What a text is written with tells its label, as lengths do in `label_by_length`: a character that is neither letter nor"
+        " digit nor one of `?!()#@%&`, at the start, at the end or anywhere; white space; a first word with such a character;"
+        f" digits, capital, small or Latin letters; {BOILERPLATE_WORDS} words in a row; or a single word, if at least"
+        f" {SHARES['word']:.0%} of the texts of a label have it and at most {SHARES['word elsewhere']:.0%} of the others, or the"
+        f" reverse; for a label of less than {SHARES['told label']:.0%} of the rows this holds for everything else, and words"
+        f" never count (warning if the guess is right in {STRONG:.0%} of the cases).",
+        "labels"),
     Kind("label_by_position", "position that tells the relevant candidate", "info",
-        "The place of a candidate in the list of its query tells whether it is relevant, as lengths do in `label_by_length` (a"
-        f" warning if it does in {MIN_DECISIVE:.0%} of the cases or more).", "queries with candidates of both kinds"),
+        "The place of a candidate in the list of its query tells whether it is relevant, as lengths do in `label_by_length`, but"
+        f" in at least {MIN_POSITION_STRENGTH:.0%} of the cases (a warning from {STRONG:.0%} on).",
+        "queries with candidates of both kinds"),
+    Kind("split_differs", "split unlike the first", "info",
+        "A split differs from the first, which is train where there is one, in a measure that the detail names, by three standard"
+        " errors of chance and, from 0 (as often more as less) to 1 (always), by"
+        f" {DIFFERENCES['letters']} in capital, small, Latin or other letters and white space before punctuation,"
+        f" {DIFFERENCES['punctuation']} in punctuation, {DIFFERENCES['decomposed letters']} in decomposed letters (NFD),"
+        f" {DIFFERENCES['length']} in length, {DIFFERENCES['label']} in a label, {DIFFERENCES['scores']} in scores,"
+        f" {DIFFERENCES['rounding']} in scores of no or one decimal, {DIFFERENCES['dates']} in dates, if it is older, and"
+        f" {DIFFERENCES['ids']} in ids of other texts; of what holds or not, this is the difference in shares (warning from"
+        f" {STRONG} on).",
+        "rows of the split"),
+    Kind("binary_score", "only two scores", "info",
+        f"The scores of a split of {MIN_LABEL_ROWS} rows or more are only two, so that they order little: it is rather a pair"
+        " classification.",
+        "rows of the split"),
     Kind("label_sorted", "rows sorted by label", "info",
         f"Rows with the same label follow each other: in a split of {MIN_ORDERED_ROWS} rows or more, the share of rows with"
         f" the label of the row before is at least {MIN_ORDER:.0%} of the way from its value in a random order to 1 (scores"

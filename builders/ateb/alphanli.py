@@ -5,7 +5,7 @@ import polars as pl
 from builders.raw_files import RawFile, https, member
 from builders.reading.json import read_json_lines
 from builders.shaping.choices import build_gold_pool, build_option_pool, gold_notes, read_gold_labels
-from builders.spec import Prompts, Raw, RawFiles, Source, Tables, dataset
+from builders.spec import KnownFinding, Prompts, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Retrieval
 
 ARCHIVE = https("https://storage.googleapis.com/ai2-mosaic/public/abductive-commonsense-reasoning-iclr2020/anli.zip")
@@ -13,6 +13,11 @@ PREFIX = "alpha"
 PROMPTS = Prompts("Given the following start and end of a story, retrieve a possible reason that leads to the end.")
 LABELS = {"1": 0, "2": 1}
 HYPOTHESES = ("hyp1", "hyp2")
+FORM = (
+    KnownFinding(
+        "boilerplate", "queries/test.text", 1_532, "RAR-b writes `Start:` and `End:` before the observations."
+    ),
+)
 
 
 def _file(name: str, sha256: str, size: int) -> RawFile:
@@ -43,7 +48,7 @@ SOURCE = Source(
     benchmark="ateb",
     task=Retrieval(),
     needs=("dev", "dev_labels"),
-    versions={"1.0.0": gold_notes("the correct hypotheses of the development split")},
+    versions={"1.0.0": Version(gold_notes("the correct hypotheses of the development split"), known=FORM)},
     prompts=PROMPTS,
     citation=("xiao2024rarb",),
 )

@@ -6,8 +6,8 @@ import polars as pl
 
 from builders.raw_files import RawFile, github
 from builders.reading.csv import read_csv
-from builders.shaping.factuality import CLEAN_NOTES, LABELS, NLI, classify_pairs, number_labels, read_splits
-from builders.spec import Raw, RawFiles, Source, Tables, Version, dataset
+from builders.shaping.factuality import CLEAN_NOTES, FORM, LABELS, NLI, classify_pairs, number_labels, read_splits
+from builders.spec import KnownFinding, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Classification
 
 COMMIT = "7b585a3f077fdea899780eb0473940522ae44a2e"
@@ -19,6 +19,15 @@ def _file(name: str, git_blob: str, **size: Any) -> RawFile:
     return github("OanaMariaCamburu/e-SNLI", COMMIT, f"dataset/{name}", git_blob=git_blob, **size)
 
 
+KNOWN = (
+    KnownFinding("boilerplate", "default/test.text", 9_824, FORM),
+    KnownFinding(
+        "label_leaking_column",
+        "default/test.id",
+        3,
+        "The source's ids end in the first letter of the label that was asked for.",
+    ),
+)
 SOURCE = Source(
     name="esnli",
     title="e-SNLI, Natural Language Inference with Natural Language Explanations",
@@ -48,8 +57,10 @@ SOURCE = Source(
     task=Classification(labels=LABELS),
     needs={"train": ("train_1", "train_2", "dev", "test"), "validation": ("dev", "test"), "test": ("test",)},
     versions={
-        "1.0.0": "The recipe of the ATEB paper, as far as the paper describes it: all rows of the source.",
-        "2.0.0": Version(f"{CLEAN_NOTES} The test split is unchanged.", {"clean": True}),
+        "1.0.0": Version(
+            "The recipe of the ATEB paper, as far as the paper describes it: all rows of the source.", known=KNOWN
+        ),
+        "2.0.0": Version(f"{CLEAN_NOTES} The test split is unchanged.", {"clean": True}, known=KNOWN),
     },
 )
 def classification(raw: RawFiles, *, clean: bool = False) -> Tables:

@@ -20,6 +20,10 @@ SPLITS = ("train", "test")
 MARKUP = KnownFinding(
     "html_residue", "default/test.text", 3, "Some transcripts quote part of a web page or set words in bold."
 )
+TRANSCRIPT = "A transcript begins with the first speaker, as in the source."
+IDS = KnownFinding(
+    "label_leaking_column", "default/test.id", 2, "Ids name the answer, chosen or rejected; a model does not see them."
+)
 
 
 DESIGN = {
@@ -67,14 +71,14 @@ SOURCE = Source(
     versions={
         "1.0.0": Version(
             "The recipe of the ATEB paper, as far as the paper describes it, without rows that have an empty answer.",
-            known=(MARKUP,),
+            known=(MARKUP, IDS, KnownFinding("boilerplate", "default/test.text", 4_620, TRANSCRIPT)),
         ),
         "2.0.0": Version(
             "Drops transcripts with both labels (such as pairs with two equal answers), repeated transcripts, and train"
             " transcripts that are also in test, ignoring case, punctuation and white space; and transcripts that a wrong"
             " decoding damaged. The test split loses three pairs whose answers differ only in punctuation.",
             {"clean": True},
-            known=(MARKUP,),
+            known=(MARKUP, IDS, KnownFinding("boilerplate", "default/test.text", 4_614, TRANSCRIPT)),
         ),
         "3.0.0": Version(
             "Transcripts that differ in `?` or `!` are different transcripts: the 6 rows of three test pairs return, whose"

@@ -6,7 +6,16 @@ import polars as pl
 
 from builders.raw_files import RawFile, github, member
 from builders.reading.json import read_json_lines
-from builders.shaping.factuality import CLEAN_NOTES, FEVER, LABELS, SIDES, classify_pairs, number_labels, read_splits
+from builders.shaping.factuality import (
+    CLEAN_NOTES,
+    FEVER,
+    FORM,
+    LABELS,
+    SIDES,
+    classify_pairs,
+    number_labels,
+    read_splits,
+)
 from builders.shaping.rows import drop
 from builders.spec import Dropped, KnownFinding, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Classification
@@ -81,19 +90,26 @@ SOURCE = Source(
                 KnownFinding("conflicting_label", "default/test.label", 12, SOURCE_DEFECT),
                 LOST_CHARACTERS,
                 KnownFinding("near_duplicate", "default/test.text", 18_545, CONTRAST),
+                KnownFinding("boilerplate", "default/test.text", 55_197, FORM),
             ),
         ),
         "2.0.0": Version(
             CLEAN_NOTES,
             {"clean": True},
-            known=(KnownFinding("near_duplicate", "default/test.text", 18_435, CONTRAST),),
+            known=(
+                KnownFinding("near_duplicate", "default/test.text", 18_435, CONTRAST),
+                KnownFinding("boilerplate", "default/test.text", 54_346, FORM),
+            ),
         ),
         "3.0.0": Version(
             "Pairs that differ only in quotation marks are repeated pairs, whatever the marks: 13 test rows go. Pairs that differ"
             " in `?`, `!` or a sign are different pairs: no test row returns. Pairs with an HTML tag or character reference, such"
             " as `< /ref >`, are dropped: 92 more test rows go.",
             {"clean": True, "by_meaning": True, "drop_markup": True},
-            known=(KnownFinding("near_duplicate", "default/test.text", 18_414, CONTRAST),),
+            known=(
+                KnownFinding("near_duplicate", "default/test.text", 18_414, CONTRAST),
+                KnownFinding("boilerplate", "default/test.text", 54_241, FORM),
+            ),
         ),
     },
 )

@@ -7,7 +7,7 @@ from builders.reading.json import read_json_lines
 from builders.shaping.choices import build_gold_pool, build_option_pool, gold_notes
 from builders.shaping.labels import label_numbers
 from builders.shaping.rows import CLEAN_NOTES
-from builders.spec import Prompts, Raw, RawFiles, Source, Tables, Version, dataset
+from builders.spec import KnownFinding, Prompts, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Retrieval
 
 ARCHIVE = https(
@@ -21,6 +21,11 @@ PROMPTS = Prompts(
 )
 ANSWERS = {"1": 0, "2": 1}
 OPTIONS = ("option1", "option2")
+FORM = (
+    KnownFinding(
+        "boilerplate", "queries/test.text", 1_267, "RAR-b writes `Sentence:` before each sentence, as ATEB does."
+    ),
+)
 
 
 def _file(name: str, sha256: str, size: int) -> RawFile:
@@ -50,11 +55,12 @@ SOURCE = Source(
     task=Retrieval(),
     needs=("dev",),
     versions={
-        "1.0.0": gold_notes("the correct options of the development split"),
-        "2.0.0": Version(f"{CLEAN_NOTES} No query is affected.", {"clean": True}),
+        "1.0.0": Version(gold_notes("the correct options of the development split"), known=FORM),
+        "2.0.0": Version(f"{CLEAN_NOTES} No query is affected.", {"clean": True}, known=FORM),
         "3.0.0": Version(
             "A query ends as its sentence does: earlier versions add RAR-b's full stop to sentences that end with one already.",
             {"clean": True, "full_stop": False},
+            known=FORM,
         ),
     },
     prompts=PROMPTS,

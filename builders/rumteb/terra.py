@@ -18,8 +18,8 @@ NAMES = ("not_entailment", "entailment")
 PREMISES = KnownFinding("duplicate_text", "default/dev", 25, "One premise has several hypotheses; no pair is repeated.")
 DOUBLED = "The source contains them, left by a CSV export. Texts are kept unchanged."
 QUOTATION_MARKS = (
-    KnownFinding("preprocessing_residue", "default/dev.sentence1", 80, DOUBLED),
-    KnownFinding("preprocessing_residue", "default/dev.sentence2", 11, DOUBLED),
+    KnownFinding("csv_residue", "default/dev.sentence1", 80, DOUBLED),
+    KnownFinding("csv_residue", "default/dev.sentence2", 11, DOUBLED),
 )
 
 SOURCE = Source(

@@ -9,6 +9,7 @@ from builders.shaping.labels import label_numbers
 from builders.spec import Raw, RawFiles, Tables
 
 FIRST, SECOND = "Premise: ", " Hypothesis: "
+FORM = "Every text begins with `Premise:`: the form of ATEB's factuality sets."  # why that is kept
 
 
 def has_sides(text: pl.Expr) -> pl.Expr:

@@ -96,9 +96,13 @@ def summary_finding(
     *,
     detail: str = "",
     severity: Severity | None = None,
+    strong: bool = False,
 ) -> FindingRows:
-    """A finding about labels, columns or a whole table, without rows. examples: in words; the first EXAMPLES are shown."""
-    severity = severity or KINDS[kind].severity
+    """A finding about labels, columns or a whole table, without rows. examples: in words; the first EXAMPLES are shown.
+
+    strong: whether it is a warning where its kind is an info.
+    """
+    severity = severity or ("warning" if strong else KINDS[kind].severity)
     return without_rows(Finding(kind, severity, *location, count, share, tuple(examples[:EXAMPLES]), detail))
 
 

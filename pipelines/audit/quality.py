@@ -1,7 +1,8 @@
 """The audit of a dataset that a reader can load: all findings but those of integrity; those that its builder declares are known.
 
 This module only runs the families and sorts what they find. A new kind of finding is a record in cards.kinds, which says what it
-means, and a search in its family: texts, duplicates (leaks too), judgements (labels and training pairs too) or shortcuts.
+means, and a search in its family: texts, many rows (columns and splits), duplicates (leaks too), judgements (labels and training
+pairs too) or shortcuts.
 
 Texts are compared whole and exactly, by the numbers that represent them (pipelines.audit.tables); only these numbers are
 all in memory at once. The text of a document is its title and text as mteb joins them. One kind is checked on a sample of large
@@ -35,6 +36,7 @@ from pipelines.audit.judgements import (
     with_folded_texts,
 )
 from pipelines.audit.languages import SampledTexts, sample_texts
+from pipelines.audit.many_rows import audit_many_rows
 from pipelines.audit.shortcuts import find_candidate_shortcuts, find_label_shortcuts, find_leaking_columns
 from pipelines.audit.survey import Surveys, survey_tables
 from pipelines.audit.tables import Frames, hash_seed, model_inputs, text_layouts
@@ -99,6 +101,8 @@ def _audit_families(
         for split, survey in by_split.items():
             findings += audit_texts(layout, split, survey)
             findings += audit_scripts(layout, split, survey)
+        with stage("audit of many rows"):
+            findings += audit_many_rows(task, layout, frames, by_split)
         # Two splits may share a corpus: documents cannot leak.
         groups: list[Surveys] = (
             [{split: by_split[split]} for split in splits] if layout.config == "corpus" else [by_split]

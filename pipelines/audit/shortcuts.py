@@ -16,6 +16,7 @@ longer; and in bitext, where every text has its translation.
 
 import math
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import polars as pl
@@ -23,16 +24,18 @@ import polars as pl
 from builders import tasks
 from builders.shaping.folding import fold_text_1
 from cards.kinds import (
+    BOILERPLATE_WORDS,
     MAX_COMPARED,
     MIN_ASSOCIATION,
-    MIN_DECISIVE,
     MIN_LABEL_ROWS,
     MIN_OVERLAP_STRENGTH,
+    MIN_POSITION_STRENGTH,
     MIN_STRENGTH,
     NUMBER_GROUPS,
+    SHARES,
     STANDARD_ERRORS,
+    STRONG,
 )
-from cards.manifest import Severity
 from pipelines.audit.findings import EXAMPLES, FindingRows, summary_finding
 from pipelines.audit.tables import Frames, Location, list_candidates, model_input, read_column
 
@@ -63,26 +66,25 @@ class Rule:
     def is_telling(self, strength: float, error: float) -> bool:
         """Whether a guess is worth a finding. That the same and the relevant texts share more words is natural, to a degree."""
         natural = self.kind == "label_by_overlap" and strength > CHANCE
-        least = MIN_OVERLAP_STRENGTH if natural else MIN_STRENGTH
-        distance = abs(strength - CHANCE)
+        usual = MIN_POSITION_STRENGTH if self.kind == "label_by_position" else MIN_STRENGTH
+        least, distance = MIN_OVERLAP_STRENGTH if natural else usual, abs(strength - CHANCE)
         return distance >= least - CHANCE and distance >= STANDARD_ERRORS * error
 
-    def severity(self, strength: float) -> Severity | None:
-        """A warning for a place that decides, and where shared words speak against a label or a score; else the usual one."""
-        decides = self.kind == "label_by_position" and max(strength, 1 - strength) >= MIN_DECISIVE
-        return "warning" if decides or self.inverted(strength) else None
-
-    def inverted(self, strength: float) -> str:
-        """What follows where fewer shared words go with the same label or a higher score; else empty."""
-        against = self.kind == "label_by_overlap" and strength < CHANCE
-        return "; perhaps the scale or the labels are inverted" if against else ""
+    def finding(self, location: Location, count: int, medians: list[str], detail: str, strength: float) -> FindingRows:
+        """The finding of a telling guess. A place that always tells, and texts that share less if they are more alike, are a
+        warning: no task means either.
+        """
+        is_inverted = self.kind == "label_by_overlap" and strength < CHANCE
+        strong = is_inverted or (self.kind == "label_by_position" and max(strength, 1 - strength) >= STRONG)
+        detail += "; perhaps the scale or the labels are inverted" * is_inverted
+        return summary_finding(self.kind, location, count, 1.0, medians, detail=detail, strong=strong)
 
     def describe_guess(self, strength: float, what: str) -> str:
         """How often the rule is right: `the longer one is relevant in 63 of 100 cases (AUC 0.630)`."""
         right = max(strength, 1 - strength)
         winner = self.more if strength > CHANCE else self.less
         cases = 100 if right == 1 else min(99, round(100 * right))
-        return f"{winner} {what} in {cases} of 100 cases (AUC {right:.3f}){self.inverted(strength)}"
+        return f"{winner} {what} in {cases} of 100 cases (AUC {right:.3f})"
 
     def describe_medians(self, name: str, numbers: pl.Series, has_label: pl.Series) -> str:
         """The median number of the rows with a label, and that of the others."""
@@ -145,23 +147,30 @@ def find_leaking_columns(task: tasks.Task, frames: Frames, split: str) -> list[F
     if not task.type.label:
         return []
     [layout], frame = task.type.layouts, frames["default"][split]
-    columns = [column for column in frame.collect_schema() if column not in layout.columns and column != "id"]
+    columns = [column for column in frame.collect_schema() if column not in layout.columns]
     if not columns:
         return []
     rows = frame.select(task.type.label, *columns).collect(engine="streaming")
     labels = row_labels(task, rows[task.type.label])
     findings = []
     for column in columns:
-        values = _values(rows[column])
+        values = _values(rows[column], is_id=column == "id")
         if 1 < values.n_unique() < len(values):
             findings += _find_leaked_labels(values, labels, ("default", split, column))
     return findings
 
 
-def _values(column: pl.Series) -> pl.Series:
-    """The values of a column as strings: lists joined, numbers in groups."""
+def _values(column: pl.Series, *, is_id: bool) -> pl.Series:
+    """The values of a column as strings: lists joined, numbers in groups; ids without their numbers, or these if no more is left.
+
+    Ids in ascending order say no more than the order of the rows, which is `label_sorted`.
+    """
     if isinstance(column.dtype, pl.List):
         return column.cast(pl.List(pl.String)).list.join(", ")
+    if is_id:
+        words = column.cast(pl.String).str.replace_all("[0-9]+", "")
+        numbers = column.cast(pl.String).str.extract("([0-9]+)").cast(pl.Int64, strict=False)
+        column = numbers if words.n_unique() == 1 and not numbers.is_sorted() else words
     return number_groups(column) if column.dtype.is_numeric() else column.cast(pl.String)
 
 
@@ -204,12 +213,9 @@ def _find_leaked_labels(values: pl.Series, labels: pl.Series, location: tuple[st
     )
     examples = [_describe_label(label, counts) for label in leaked["label"].head(EXAMPLES)]
     share = len(leaked) / by_label.height
-    decides = best["association"] >= MIN_DECISIVE and not OF_LABEL.search(location[2])
-    severity: Severity | None = "warning" if decides else None
+    strong = best["association"] >= STRONG and location[2] != "id" and not OF_LABEL.search(location[2])
     return [
-        summary_finding(
-            "label_leaking_column", location, len(leaked), share, examples, detail=detail, severity=severity
-        )
+        summary_finding("label_leaking_column", location, len(leaked), share, examples, detail=detail, strong=strong)
     ]
 
 
@@ -283,11 +289,7 @@ def _find_label_of_pairs(rule: Rule, rows: pl.DataFrame, name: str, location: Lo
         return []
     detail = f"of two pairs with different labels, {rule.describe_guess(strength, f'has the label {name}')}"
     medians = rule.describe_medians(name, rows["number"], rows["label"])
-    return [
-        summary_finding(
-            rule.kind, location, rows.height, 1.0, [medians], detail=detail, severity=rule.severity(strength)
-        )
-    ]
+    return [rule.finding(location, rows.height, [medians], detail, strength)]
 
 
 def _find_order_of_scores(rule: Rule, rows: pl.DataFrame, location: Location) -> list[FindingRows]:
@@ -299,16 +301,88 @@ def _find_order_of_scores(rule: Rule, rows: pl.DataFrame, location: Location) ->
     if rows.height < MIN_LABEL_ROWS or not rule.is_telling(strength, error):
         return []
     rise, end = ("rise", "1 the same") if correlation > 0 else ("fall", "-1 the reverse")
-    measured = f"scores {rise} with {rule.name}: Spearman {correlation:.2f}, where 0 is chance and {end} order"
-    detail = f"{measured}{rule.inverted(strength)}"
+    detail = f"scores {rise} with {rule.name}: Spearman {correlation:.2f}, where 0 is chance and {end} order"
     groups = number_groups(scores)
     lowest = groups[int(scores.arg_sort()[0])]
     medians = rule.describe_medians(f"scores of {lowest}", numbers, groups == lowest)
-    return [
-        summary_finding(
-            rule.kind, location, rows.height, 1.0, [medians], detail=detail, severity=rule.severity(strength)
-        )
-    ]
+    return [rule.finding(location, rows.height, [medians], detail, strength)]
+
+
+WORD = "the word"
+_SIGN = (
+    r"[\p{P}\p{Sm}\p{Cf}\x{FE0F}--[?!()#@%&]]"  # smileys, exclamations, questions, hashtags and shares say something
+)
+LETTERS = {"digits": r"\p{N}", "capital letters": r"\p{Lu}", "small letters": r"\p{Ll}", "Latin letters": r"\p{Latin}"}
+# What a text is written with, by name: a list of strings.
+MARKS: dict[str, Callable[[pl.Expr], pl.Expr]] = {
+    WORD: lambda text: (
+        text.str.to_lowercase()
+        .str.replace_all(r"""[\s.,!?;:()\[\]"«»“”„…—]+""", " ")
+        .str.strip_chars(" ")
+        .str.split(" ")
+    ),
+    "the words": lambda text: text.str.split(" ").list.eval(
+        pl.concat_str([pl.element().shift(-step) for step in range(BOILERPLATE_WORDS)], separator=" ")
+    ),
+    "the first word": lambda text: text.str.extract_all(r"\A\S*[^\s\p{L}\p{M}]\S*"),
+    "the first character": lambda text: text.str.extract_all(r"\A[^\p{L}\p{M}\p{N}]"),
+    "the last character": lambda text: text.str.extract_all(rf"(?:{_SIGN}|\s)\z"),
+    "the character": lambda text: text.str.extract_all(rf"{_SIGN}|\n|\s\s|\s[.,;:]"),
+    "some": lambda text: pl.concat_list(
+        pl.when(text.str.contains(pattern)).then(pl.lit(name)) for name, pattern in LETTERS.items()
+    ),
+}
+SLACK, MIN_MARKED = 0.1, 5  # by which shares may be smaller in the rows that propose; texts with a mark, of these
+
+
+def find_telling_marks(
+    texts: pl.LazyFrame, part: pl.DataFrame, labels: pl.Series, location: Location
+) -> list[FindingRows]:
+    """A finding for the labels that a word, a character or the like tells, the best told first.
+
+    texts: `position` and `text`. part: the same of the rows that propose, with `labels`. labels: the names of the labels of all
+    rows, as lists.
+    """
+    told = _measure_marks(part.lazy(), part, SLACK)
+    if not told.is_empty():
+        values = dict(told.group_by("mark").agg(pl.col("value").unique()).iter_rows())
+        told = _measure_marks(texts, labels.alias("labels").to_frame().with_row_index("position"), values=values)
+    told = told.filter(pl.col("size").is_between(MIN_LABEL_ROWS, len(labels) - MIN_LABEL_ROWS))
+    told = told.sort(pl.col("difference").round(9), "label", "mark", "value", descending=[True, False, False, False])
+    told = told.unique("label", keep="first", maintain_order=True).select("label", "mark", "value", "inside", "outside")
+    examples = ["{}: {} {!r} in {:.0%} of its texts, in {:.0%} of all others".format(*row) for row in told.iter_rows()]
+    if not examples:
+        return []
+    strength, share = (1 + abs(told["inside"][0] - told["outside"][0])) / 2, len(told) / labels.explode().n_unique()
+    detail, strong = f"{examples[0]} (AUC {strength:.3f})", strength >= STRONG
+    return [summary_finding("label_by_token", location, len(told), share, examples, detail=detail, strong=strong)]
+
+
+def _measure_marks(
+    texts: pl.LazyFrame, labels: pl.DataFrame, slack: float = 0.0, values: Mapping[str, list[str]] | None = None
+) -> pl.DataFrame:
+    """The marks that tell a label: mark, value, label, size (rows with the label), inside and outside (the shares of the texts
+    with the label, and of all others, that have the mark) and difference (of the two).
+
+    labels: `position` and `labels`, lists. values: those of the marks to measure; by default all of all marks.
+    """
+    n, of_labels = labels.height, labels.select("position", label="labels").explode("label")
+    marks = {name: MARKS[name](pl.col("text")).list for name in values or MARKS}
+    wanted = {name: mark.set_intersection(values[name]) if values else mark.unique() for name, mark in marks.items()}
+    marked = pl.concat(texts.select("position", mark=pl.lit(name), value=value) for name, value in wanted.items())
+    found = marked.explode("value").drop_nulls().collect(engine="streaming")
+    totals = found.group_by("mark", "value").agg(total=pl.len()).filter(pl.col("total") >= MIN_MARKED)
+    both = found.join(of_labels, on="position").group_by("mark", "value", "label").agg(both=pl.len())
+    told = totals.join(of_labels.group_by("label").agg(size=pl.len()), how="cross")
+    told = told.join(both, on=["mark", "value", "label"], how="left").with_columns(pl.col("both").fill_null(0))
+    others = (pl.col("total") - pl.col("both")) / (n - pl.col("size"))
+    told = told.with_columns(inside=pl.col("both") / pl.col("size"), outside=others)
+    told = told.with_columns(difference=(pl.col("inside") - pl.col("outside")).abs())
+    is_form, is_large = pl.col("mark") != "the word", pl.col("size") >= SHARES["told label"] * n
+    is_rare = pl.min_horizontal("inside", "outside") <= SHARES["word elsewhere"] + slack / 5
+    is_strict = is_rare & (pl.max_horizontal("inside", "outside") >= SHARES["word"] - slack)
+    is_telling = (is_large & is_form) | (is_strict & (is_large | is_form))
+    return told.filter(is_telling, pl.col("difference") >= 2 * MIN_STRENGTH - 1 - slack)
 
 
 def find_candidate_shortcuts(frames: Frames, split: str, corpus_survey: pl.DataFrame) -> list[FindingRows]:
@@ -355,9 +429,7 @@ def _find_relevance(rule: Rule, rows: pl.DataFrame, location: Location) -> list[
     guess = rule.describe_guess(strength, "is the relevant one")
     detail = f"of two candidates of a query, {guess}; {queries:,} queries"
     medians = rule.describe_medians("relevant", rows["number"], rows["label"])
-    return [
-        summary_finding(rule.kind, location, queries, 1.0, [medians], detail=detail, severity=rule.severity(strength))
-    ]
+    return [rule.finding(location, queries, [medians], detail, strength)]
 
 
 def measure_overlap(first: pl.Expr, second: pl.Expr) -> pl.Expr:

@@ -256,6 +256,14 @@ LEFT_OUT = (
     rf"[\[<](?:{_LEFT_OUT})[\]>]|\((?:REDACTED|Redacted)\)|\[(?i:your|insert)(?: [A-Za-z]+){{1,4}}\]|HTTPURL"
     r"|\[(?i:ваше?|ваша|вставьте|укажите)(?: [а-яё]+){1,4}\]|\[(?:ИМЯ|ФИО|АДРЕС|ТЕЛЕФОН|НАЗВАНИЕ|ДАТА|ДАННЫЕ УДАЛЕНЫ)\]"
 )
+# What a reader of CSV turns into one quotation mark, before a word: not `print("")`, `"one""two"` or `ООО "Фирма "Мёд""`.
+DOUBLED_MARK = r"""(?:\A"?|[\s(\[«,—-])""[\p{L}\p{N}]"""
+# The end of a record and its line, or the start of the next: `text,1`, `text",joy`, `"text","joy"` and `"`, `17,"text`.
+SEVERAL_RECORDS = (
+    r'[^\s\d][,;\t]-?[0-9]+(?:\.[0-9]+)?"?\r?\n|"[,;\t][^\s",;()=\[\]{}<>]{1,20}"?\r?\n|"[,;\t]"[^"\n]*"\r?\n"'
+    r'|\n"?[0-9A-Za-z_-]{1,40}[,;\t]"[^\s",]'
+)
+
 # Kind, part and pattern.
 RESIDUE = (
     ("encoding_residue", "lost characters", r"\x{FFFD}"),
@@ -270,14 +278,14 @@ RESIDUE = (
     ("html_residue", "", HTML),
     ("preprocessing_residue", "treebank brackets", "-[LR][RSC]B-"),
     ("preprocessing_residue", "link stumps", r"(?:^|[^hHqQ])ttp?s?://"),  # `ttp://`, `tts://`, `tt://`; not `mqtts://`
-    ("preprocessing_residue", "doubled quotation marks", r"(?:\A\"?|[\s(\[«,-])\"\"[A-Za-zА-яЁё0-9]"),
-    ("preprocessing_residue", "glued records", r"\",-?[0-9.]+\r?\n"),
     ("preprocessing_residue", "tokens of models", TOKENS),
     (
         "preprocessing_residue",
         "pieces of words",
         r"\x{2581}[A-Za-zА-яЁё0-9]|Ġ[A-Za-z]|[A-Za-zА-яЁё]@@ |[A-Za-zА-яЁё] ##[a-zа-яё]| @[-,.]@ ",
     ),
+    ("csv_residue", "doubled quotation marks", DOUBLED_MARK),
+    ("csv_residue", "several records", SEVERAL_RECORDS),
     ("number_text", "", NUMBER),
     ("missing_value_text", "", MISSING),
     ("junk_text", "links", LINKS),

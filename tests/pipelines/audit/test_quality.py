@@ -2,6 +2,7 @@
 
 import unicodedata
 from collections import defaultdict
+from itertools import combinations
 
 import polars as pl
 import pytest
@@ -14,6 +15,7 @@ from cards.manifest import Finding
 from pipelines.audit.copies.duplicates import FOLDED_DETAIL, MEANING_DETAIL
 from tests.pipelines.audit.test_integrity import PLANTED as DEFECTS
 from tests.support.tables import (
+    COLOURS,
     TASKS,
     Change,
     PlantedFinding,
@@ -30,6 +32,12 @@ from tests.support.tables import (
 )
 
 SIX = [f"1 text against question {other}" for other in range(6)]
+WORDS = ("cells", "combs", "frames", "queens", "larvae", "swarms", "hives")
+MORE = (*WORDS, "smokers", "flowers", "nectar", "pollen", "drones", "winter", "honey")
+ORDERS = [" ".join(words) for words in combinations(MORE, 6)][::37]  # texts of different words
+SHIFTED = [n if n % 2 else (n + 30) % 60 for n in range(60)]
+TOPICS = ("bees make honey", "ants bite birds")
+MOSTLY_THE_LABEL = pl.when(pl.int_range(pl.len()) % 10 == 0).then(pl.lit("honey")).otherwise("labels")
 SENTENCE = (
     "When the hive wakes in March, the bees that wintered in it fly out to look for willow and hazel in the valley."
 )
@@ -279,13 +287,12 @@ PLANTED = [
     PlantedFinding(
         "label_leaking_column", "Clustering",
         combine(
-            with_rows("default", "test", *((f"Of wax, the {n}th.", "wax") for n in range(28))),
-            with_rows("default", "test", *((f"Of bee, the {n}th.", "honey") for n in range(28))),
-            with_edit("default", "test", lambda frame: frame.with_columns(source="labels")),
+            with_rows("default", "test", *((f"Of it, the {n}th.", "wax") for n in range(28))),
+            with_rows("default", "test", *((f"Of it, the {n + 28}th.", "honey") for n in range(28))),
+            with_edit("default", "test", lambda frame: frame.with_columns(source=MOSTLY_THE_LABEL)),
         ),
-        "default/test.source", 2, 2 / 2, ("honey: 100% of honey, 0% of wax", "wax: 100% of wax, 0% of honey"),
-        detail="honey: guessed right for 100% of the rows from this column, for 50% without it; Cramér's V 1.00",
-        severity="warning",
+        "default/test.source", 2, 2 / 2, ("honey: 88% of honey, 0% of wax", "wax: 100% of wax, 12% of honey"),
+        detail="honey: guessed right for 93% of the rows from this column, for 50% without it; Cramér's V 0.87",
     ),
     PlantedFinding(
         "label_by_length", "PairClassification",
@@ -302,10 +309,7 @@ PLANTED = [
         with_rows(
             "default", "test",
             *(
-                (
-                    f"e{n}", f"claim {n:02} about bees", f"bees about claim {n:02}" if n % 2 else f"wasp under tree {n:02}x",
-                    n % 2,
-                )
+                (f"e{n}", f"{TOPICS[n // 2 % 2]} {n:02}", f"{SHIFTED[n]:02} {TOPICS[(n // 2 + n + 1) % 2]}", n % 2)
                 for n in range(60)
             ),
         ),
@@ -317,18 +321,17 @@ PLANTED = [
         "label_by_position", "Reranking",
         combine(
             with_rows("queries", "test", *((f"r{n}", f"{n:02} swarm {n:02}") for n in range(60))),
-            with_rows("corpus", "test", *((f"e{n}", "", f"{n:03} cells and drones {n:03}") for n in range(120))),
-            with_rows("qrels", "test", *((f"r{n}", f"e{n}", 1) for n in range(60))),
+            with_rows("corpus", "test", *((f"e{n}", "", f"{n:03} {WORDS[n % 7]} and drones {n:03}") for n in range(120))),
+            with_rows("qrels", "test", *((f"r{n}", f"e{n if n < 48 else n + 60}", 1) for n in range(60))),
             with_rows("top_ranked", "test", *((f"r{n}", [f"e{n}", f"e{n + 60}"]) for n in range(60))),
         ),
         "top_ranked/test.corpus-ids", 62, 1.0, ("relevant: median place 1, others place 2",),
-        detail="of two candidates of a query, the one listed first is the relevant one in 98 of 100 cases"
-        " (AUC 0.976); 62 queries",
-        severity="warning",
+        detail="of two candidates of a query, the one listed first is the relevant one in 78 of 100 cases"
+        " (AUC 0.782); 62 queries",
     ),
     PlantedFinding(
         "label_sorted", "PairClassification",
-        with_rows("default", "test", *((f"e{n}", f"claim {n}", f"Behauptung {n}", n // 48) for n in range(96))),
+        with_rows("default", "test", *((f"e{n}", f"{WORDS[n % 7]} {n}", f"{n} {WORDS[n % 5]}", n // 48) for n in range(96))),
         "default/test.labels", 94, 94 / 100, detail="94% of the rows have the label of the row before, 50% in a random order",
     ),
     PlantedFinding(
@@ -403,8 +406,8 @@ PLANTED = [
     PlantedFinding(
         "qrels_at_chance", "Retrieval",
         combine(
-            with_rows("queries", "test", *((f"r{n}", f"{n:02} swarms left {n:02}") for n in range(100))),
-            with_rows("corpus", "test", *((f"e{n}", "", f"{(n - 51) % 100:02} drones {(n - 51) % 100:02}") for n in range(100))),
+            with_rows("queries", "test", *((f"r{n}", f"{n:02} {WORDS[n % 7]} left {n:02}") for n in range(100))),
+            with_rows("corpus", "test", *((f"e{n}", "", f"{(n - 51) % 100:02} {WORDS[n % 7]}") for n in range(100))),
             with_rows("qrels", "test", *((f"r{n}", f"e{n}", 1) for n in range(100))),
         ),
         "qrels/test", 102, 1.0, detail="2% share a rare word, 48% of the texts of different rows",
@@ -412,14 +415,16 @@ PLANTED = [
     PlantedFinding(
         "pairs_at_chance", "PairClassification",
         with_rows(
-            "default", "test", *((f"e{n}", f"claim {n:02}", f"Behauptung {(n - 52) % 100:02}", n % 2) for n in range(100))
+            "default", "test",
+            *((f"e{n}", f"{WORDS[n % 7]} {n:02}", f"{WORDS[n % 7 - 3]} und {(n - 52) % 100:02}", n % 2) for n in range(100))
         ),
         "default/test", 104, 1.0, detail="4% share a rare word, 46% of the texts of different rows",
     ),
     PlantedFinding(
         "shifted_pairs", "PairClassification",
         with_rows(
-            "default", "test", *((f"e{n}", f"claim {n:02}", f"Behauptung {(n - 1) % 100:02}", n % 2) for n in range(100))
+            "default", "test",
+            *((f"e{n}", f"{WORDS[n % 7]} {n:02}", f"{WORDS[n % 7 - 3]} und {(n - 1) % 100:02}", n % 2) for n in range(100))
         ),
         "default/test", 104, 1.0,
         detail="98% share a rare word with the second text of the next row, 4% with their own",
@@ -428,10 +433,10 @@ PLANTED = [
         "frequent_positive", "Retrieval",
         combine(
             with_rows("queries", "test", *((f"r{n}", f"{n:02} swarms left {n:02}") for n in range(58))),
-            with_rows("corpus", "test", *((f"e{n}", "", f"{n:03} drones and cells {n:03}") for n in range(200))),
-            with_rows("qrels", "test", *((f"r{n}", "e199" if n < 12 else f"e{n}", 1) for n in range(58))),
+            with_rows("corpus", "test", *((f"e{n}", "", f"{n:03} drones and cells {n:03}") for n in range(90))),
+            with_rows("qrels", "test", *((f"r{n}", "e89" if n < 12 else f"e{n}", 1) for n in range(58))),
         ),
-        "qrels/test.corpus-id", 12, 12 / 60, tuple(f"r{n} e199" for n in range(5)),
+        "qrels/test.corpus-id", 12, 12 / 60, tuple(f"r{n} e89" for n in range(5)),
         detail="one of them for 12 of 60 queries",
     ),
     PlantedFinding(
@@ -469,6 +474,71 @@ PLANTED = [
     PlantedFinding(
         "placeholder", "BitextMining", with_value("en-de", "test", "sentence1", 2, "Dear {name}, your %s."),
         "en-de/test.sentence1", 1, 1 / 4, ("c",), detail="variables 1, formats 1",
+    ),
+    PlantedFinding(
+        "cut_text", "Classification",
+        with_rows("default", "test", *((f"{'a ' * (n % 2)}{ORDERS[n]}"[:30], n % 3, COLOURS[n % 3]) for n in range(25))),
+        "default/test.text", 25, 25 / 49, tuple(f"row {n}" for n in range(24, 29)),
+        detail="30 characters; 100% of them do not end a sentence",
+    ),
+    PlantedFinding(
+        "boilerplate", "Classification",
+        with_rows(
+            "default", "test",
+            *((f"{ORDERS[n]}.{' Read more about it on our page.' * (n < 20)}", n % 3, COLOURS[n % 3]) for n in range(80)),
+        ),
+        "default/test.text", 20, 20 / 104, tuple(f"row {n}" for n in range(24, 29)),
+        other_kinds=("boilerplate",), detail="texts contain 'Read more about it on our page.'",
+    ),
+    PlantedFinding(
+        "csv_residue", "Classification", with_value("default", "test", "text", 3, 'The ""hive"" is empty.'),
+        "default/test.text", 1, 1 / 24, ("row 3",), detail="doubled quotation marks 1",
+    ),
+    PlantedFinding(
+        "csv_residue", "Classification", with_value("default", "test", "text", 4, 'Bees,0\n5,"Wax, too",1\n'),
+        "default/test.text", 1, 1 / 24, ("row 4",), other_kinds=("surrounding_whitespace",), detail="several records 1",
+    ),
+    PlantedFinding(
+        "csv_residue", "Clustering", with_value("default", "test", "sentences", 2, "Sentences"), "default/test.sentences", 1,
+        1 / 4, ("row 2",), detail="headers",
+    ),
+    PlantedFinding(
+        "missing_label", "STS",
+        with_rows("default", "test", *((f"e{n}", f"{n:02} wax", f"{n + 30} pot", n % 5 / 4) for n in range(30))),
+        "default/test.score", 1, 1 / 34, ("c",), detail="5, where all others are 0 to 2.5",
+    ),
+    PlantedFinding(
+        "label_by_token", "Clustering",
+        with_rows(
+            "default", "test",
+            *((f"{n:02} {WORDS[n % 7]} {'x~' if n < 24 else 'xy'}", "wax") for n in range(30)),
+            *((f"{n + 30:02} {WORDS[n % 7]} xy", "honey") for n in range(30)),
+        ),
+        "default/test.sentences", 2, 2 / 2,
+        (
+            "honey: the character '~' in 0% of its texts, in 75% of all others",
+            "wax: the character '~' in 75% of its texts, in 0% of all others",
+        ),
+        detail="honey: the character '~' in 0% of its texts, in 75% of all others (AUC 0.875)",
+    ),
+    PlantedFinding(
+        "split_differs", "Classification",
+        combine(
+            with_rows("default", "train", *((ORDERS[n], n % 3, COLOURS[n % 3]) for n in range(30))),
+            with_rows(
+                "default", "test",
+                *((ORDERS[40 + n].capitalize() if n < 27 else ORDERS[40 + n], n % 3, COLOURS[n % 3]) for n in range(30)),
+            ),
+        ),
+        "default/test.text", 54, 1.0, detail="texts with a capital letter: 50%, in train 0%",
+    ),
+    PlantedFinding(
+        "binary_score", "STS",
+        combine(
+            with_rows("default", "test", *((f"e{n}", f"{WORDS[n % 7]} {n}", f"{n} {WORDS[n % 5]}", n % 5) for n in range(30))),
+            with_edit("default", "test", lambda frame: frame.with_columns(score=(pl.col("score") > 1).cast(pl.Float64))),
+        ),
+        "default/test.score", 34, 1.0,
     ),
 ]  # fmt: skip
 # Changes with the kinds of all findings that they cause.

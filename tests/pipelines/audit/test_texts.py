@@ -67,9 +67,6 @@ FOUND = {
     "preprocessing_residue": [
         *("-LRB-", "a-RSB-b", "-RCB-", "tts://", "tt://x", "ttp://honey.example", "мёдttps://", "(ttp://"),
         *(
-            'said ""Wax"" twice',
-            '""Мёд"" и воск',
-            'wax",0\nhoney',
             "<unk>",
             "[CLS]",
             "<|im_start|>",
@@ -78,6 +75,7 @@ FOUND = {
         ),
         *("bee ##keeper", "\u2581bee", "bee@@ keeper", "wax @-@ like", "__eou__"),
     ],
+    "csv_residue": ['said ""Wax"" twice', '""Мёд"" и воск', 'wax",0\nhoney'],
     "decomposed_letter": ["мои\u0306", "е\u0308лка", "cafe\u0301", "\u1112\u1161\u11ab"],
     "markup_residue": [
         *("[[Мёд|мёда]]", "{{cite web|url=}}", "'''wax'''", "[b]wax[/b]", "[url=honey.example]", "[IMG]", "[quote]"),

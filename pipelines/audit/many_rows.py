@@ -1,0 +1,356 @@
+"""Findings that show only over many rows: cut texts, boilerplate, traces of CSV, labels that mean none, and splits that differ.
+
+A part of the rows, always the same, proposes what to count, and all rows decide. So a clean table is not read again, and what the
+least share of the texts have is overlooked in fewer than 1 of 100 cases, what half as many again have in 1 of 10,000.
+
+A text is boilerplate where it recurs in different texts. Equal texts are another finding, so they count once.
+
+Every later split is compared with the first, which is train where there is one. A measure is a number of each row, or whether
+something holds. A difference is how much more often, of two rows, that of the one split has the higher number than that of the
+other: 1 is always, 0 is as often. Of what holds or not, it is the difference in shares. It is a finding if it is large and
+STANDARD_ERRORS above chance.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from os.path import commonprefix
+from typing import Any
+
+import polars as pl
+
+from builders import tasks
+from cards.kinds import (
+    BOILERPLATE_WORDS,
+    DIFFERENCES,
+    LONG_TEXT_WORDS,
+    MIN_LABEL_ROWS,
+    MIN_RECURRING,
+    MIN_SPIKE,
+    MIN_TEXTS,
+    SHARES,
+    SPIKE_WINDOW,
+    STANDARD_ERRORS,
+    STRONG,
+)
+from pipelines.audit.findings import FindingRows, findings_where, summary_finding
+from pipelines.audit.shortcuts import find_telling_marks, row_labels, strength_within_groups
+from pipelines.audit.survey import Surveys
+from pipelines.audit.tables import Frames, Location, model_input, read_column
+
+# Of the rows of a table, those that propose: a tenth, at least so many if there are as many, and of so many characters at most.
+PART, LEAST_PART, PART_CHARACTERS = 0.1, 500, 500_000
+CANDIDATE = 0.4  # of the least share: what so many rows of the part have is counted in all rows
+ODD = 0x9E3779B97F4A7C15  # 2^64 divided by the golden ratio: its multiples are spread evenly
+TEXT, POSITION = pl.col("text"), pl.col("position")
+
+
+def audit_many_rows(task: tasks.Task, layout: tasks.Layout, frames: Frames, surveys: Surveys) -> list[FindingRows]:
+    """The findings about the splits of a table, and about the texts and labels of each."""
+    tables, named = frames[layout.config], "" if isinstance(task, tasks.STS) else task.type.label
+    labels = {split: row_labels(task, read_column(tables[split], named)) for split in surveys if named}
+    parts = {split: read_part(layout, tables[split], survey, labels.get(split)) for split, survey in surveys.items()}
+    findings = _compare_splits(task, layout, tables, surveys, parts, labels=labels) if layout.config != "corpus" else []
+    for split, survey in surveys.items():
+        findings += _find_missing_labels(task, survey, (layout.config, split, task.type.label))
+        for column in layout.text:
+            location, part = (layout.config, split, column), parts[split].select("position", "labels", text=column)
+            texts = tables[split].with_row_index("position").select("position", text=model_input("", column))
+            findings += [
+                *_find_cut_texts(texts, part, location),
+                *_find_misplaced_values(texts, survey, labels.get(split), location),
+                *_find_boilerplate(texts, part, survey[f"hash {column}"], location),
+                *(find_telling_marks(texts, part, labels[split], location) if named else ()),
+            ]
+    return findings
+
+
+def read_part(
+    layout: tasks.Layout, frame: pl.LazyFrame, survey: pl.DataFrame, labels: pl.Series | None = None
+) -> pl.DataFrame:
+    """The rows of a table that propose, spread evenly, and about as many of each label.
+
+    labels: the names of those of each row, as lists. Columns: `position`, the texts without titles, and `labels`.
+    """
+    n, characters = survey.height, sum(int(survey[f"length {column}"].sum()) for column in layout.text)
+    size = min(max(PART * n, LEAST_PART), PART_CHARACTERS * n / max(characters, 1))
+    evenly = pl.lit(n) if labels is None else pl.min_horizontal(n, pl.col("label").n_unique() * pl.len().over("label"))
+    is_chosen = (POSITION.cast(pl.UInt64) * ODD).cast(pl.Float64) < 2.0**64 * size / evenly
+    rows = survey.select("position", "^label$").with_columns(labels=labels).filter(is_chosen)
+    texts = frame.with_row_index("position").filter(POSITION.is_in(rows["position"].implode()))
+    own = texts.select("position", **{column: model_input("", column) for column in layout.text})
+    return own.collect(engine="streaming").join(rows.select("position", "labels"), on="position", maintain_order="left")
+
+
+UNITS: dict[str, tuple[int, Callable[[pl.Expr], pl.Expr]]] = {  # with the least length of a text that may be cut
+    "characters": (20, lambda text: text.str.len_chars()),
+    "bytes": (20, lambda text: text.str.len_bytes()),
+    "words": (8, lambda text: text.str.count_matches(r"\S+")),
+}
+SENTENCE_END = r"""(?:\A|[^.])[.!?]["»”’')\]]*\s*\z"""  # `...` is what some put where they cut
+
+
+def _find_cut_texts(texts: pl.LazyFrame, part: pl.DataFrame, location: Location) -> list[FindingRows]:
+    """A finding if many more texts have the greatest length, in one of the units, than the lengths just below it."""
+    units = {unit: measure(TEXT) for unit, (_, measure) in UNITS.items()}
+    sizes, share = part.select(**units), SHARES["greatest length"]
+    for unit, (least, _) in UNITS.items():
+        most = int(sizes.select(pl.max(unit)).item())
+        if most >= least and (sizes[unit] == most).sum() >= CANDIDATE * share * len(sizes):
+            rows = texts.select("position", **units, is_open=~TEXT.str.contains(SENTENCE_END)).collect()
+            cut, start = rows.filter(pl.col(unit) == most), int(SPIKE_WINDOW * most)
+            below = rows[unit].is_between(start, most - 1).sum() / (most - start)
+            is_spike = len(cut) >= max(MIN_RECURRING, share * len(rows), MIN_SPIKE * below) and rows[unit].max() == most
+            # Texts of one form have as many words too.
+            if is_spike and 2 * cut["is_open"].sum() >= len(cut) and len(cut.unique(["characters", "words"])) > 1:
+                detail = f"{most:,} {unit}; {cut['is_open'].sum() / len(cut):.0%} of them do not end a sentence"
+                return findings_where("cut_text", location, rows, pl.col(unit) == most, detail=detail)
+    return []
+
+
+HEADERS = (
+    "text", "sentence", "sentences", "sentence1", "sentence2", "premise", "hypothesis", "query", "label", "labels",
+)  # fmt: skip
+
+
+def _find_misplaced_values(
+    texts: pl.LazyFrame, survey: pl.DataFrame, labels: pl.Series | None, location: Location
+) -> list[FindingRows]:
+    """The findings about texts that are the header of a table, or labels, as in glued and in shifted rows."""
+    rows, findings = survey.select("position", "^label$", length=f"length {location[2]}"), []
+    # Where the median text has 20 characters, it is neither header nor label, and these have 40 at most.
+    short = rows.filter(pl.col("length") <= 40, pl.median("length") >= 20)["position"]
+    own = texts.filter(POSITION.is_in(short.implode())) if len(short) else texts.head(0)
+    found = own.with_columns(TEXT.str.strip_chars().str.to_lowercase()).collect()
+    known = [] if labels is None else [*rows["label"].unique(), *labels.explode().unique()]
+    for what, values, share in (("headers", HEADERS, 0.0), ("labels", known, SHARES["labels as texts"])):
+        some = found.filter(TEXT.is_in([str(value).lower() for value in values]))["position"]
+        if len(some) > share * len(rows):
+            findings += findings_where("csv_residue", location, rows, POSITION.is_in(some.implode()), detail=what)
+    return findings
+
+
+# A text that recurs: how, in a detail; the text; the pattern of texts that have it; and the least share of texts.
+Phrase = tuple[str, str, str, float]
+# Of texts that are divided into sentences, some have the one mark of a quotation that goes on.
+UNPAIRED: Phrase = ("begin or end with one", '"', r'\A"[^"]*\z|\A[^"]*"\z', SHARES["unpaired quotation mark"])
+
+
+def _find_boilerplate(
+    texts: pl.LazyFrame, part: pl.DataFrame, hashes: pl.Series, location: Location
+) -> list[FindingRows]:
+    """The findings about texts that recur in a column: around nearly all others, within them, or as their form."""
+    part = part.unique("text", keep="first", maintain_order=True)
+    phrases = [UNPAIRED] if part["text"].str.contains(UNPAIRED[2]).sum() >= CANDIDATE * UNPAIRED[3] * len(part) else []
+    edges = list(_propose_edges(part["text"]))
+    inner = part["text"].str.replace_all("|".join(pattern for _, _, pattern, _ in edges), "")
+    phrases += [*edges, *_propose_phrases(inner), *_propose_forms(inner)]
+    has = {f"{at}": TEXT.str.contains(pattern) for at, (_, _, pattern, _) in enumerate(phrases)}
+    rows = (texts if phrases else texts.head(0)).select("position", **has).collect(engine="streaming")
+    is_distinct, findings = hashes.is_first_distinct(), []
+    counts = [int((rows[name] & is_distinct).sum()) for name in has]
+    for how in dict.fromkeys(how for how, *_ in phrases):
+        group = [
+            (count, phrase, name)
+            for count, phrase, name in zip(counts, phrases, has, strict=True)
+            if phrase[0] == how
+            and count >= max(MIN_RECURRING, phrase[3] * hashes.n_unique())
+            and len(hashes) >= MIN_TEXTS
+        ]
+        if group:
+            best, others = max(group)[1], f", and {len(group) - 1:,} more" * (len(group) > 1)
+            findings += findings_where(
+                "csv_residue" if best is UNPAIRED else "boilerplate",
+                location,
+                rows,
+                pl.any_horizontal(name for _, _, name in group),
+                detail=f"texts {how} {best[1][:60]!r}{others}",
+                severity="info" if best in edges else None,
+            )
+    return findings
+
+
+def _propose_edges(texts: pl.Series) -> Iterator[Phrase]:
+    """The text before nearly all texts, and the one after them, if there is one of three characters or more."""
+    for how, ends, step, pattern in (
+        ("begin with", texts.str.head(3), 1, r"\A{}"),
+        ("end with", texts.str.tail(3), -1, r"{}\z"),
+    ):
+        usual, count = ends.value_counts(sort=True).row(0)
+        common = commonprefix([text[::step] for text in texts.filter(ends == usual)])[::step]  # noqa: RUF071 - of texts
+        if count >= SHARES["start or end"] * len(texts) and len(common.strip()) >= 3:
+            yield how, common, pattern.format(pl.escape_regex(common)), SHARES["start or end"]
+
+
+def _propose_phrases(texts: pl.Series) -> Iterator[Phrase]:
+    """The clauses and lines that recur, and the words in a row that do so more often."""
+    least, some = BOILERPLATE_WORDS, texts.gather_every(2).str.split(" ").to_list()
+    pieces = Counter(
+        piece for text in texts for piece in {*re.split(r"(?<=[.,;:!?…])\s+|\n", text)} if piece.count(" ") >= least - 1
+    )
+    runs = (set(map(" ".join, zip(*(words[at:] for at in range(least)), strict=False))) for words in some)
+    counts = Counter(run for own in runs for run in own)
+    for found, share, n in ((pieces, SHARES["clause"], len(texts)), (counts, SHARES["words"], len(some))):
+        for text in _frequent(found, share * n):
+            if len(text.split()) >= least:
+                yield "contain", text, pl.escape_regex(text), share
+
+
+def _propose_forms(texts: pl.Series) -> Iterator[Phrase]:
+    """The forms of texts that differ in their numbers alone, or in one word."""
+    least, words, word = SHARES["clause"] * len(texts), texts.str.split(" ").to_frame("words"), pl.col("words").list
+    numbered = Counter(texts.filter(texts.str.contains("[0-9]")).str.replace_all("[0-9]+", "0"))
+    # All texts of a form with one open word have two of their words where that is not, and the same number of words.
+    ends = [[word.len(), *(word.get(end, null_on_oob=True).alias(f"{end}") for end in (at, -1 - at))] for at in (0, 1)]
+    is_alike = pl.any_horizontal(pl.len().over(end) >= CANDIDATE * max(least, MIN_RECURRING / 2) for end in ends)
+    # Longer texts of one form are near-duplicates.
+    alike = words.filter(is_alike, word.len().is_between(BOILERPLATE_WORDS + 1, LONG_TEXT_WORDS))["words"].to_list()
+    opened = Counter(
+        (" ".join([*own[:at], ""]), " ".join(["", *own[at + 1 :]])) for own in alike for at in range(len(own))
+    )
+    forms = [(text.split("0"), "[0-9]+") for text in _frequent(numbered, least)]
+    for pieces, gap in [*forms, *((around, r"\S+") for around in _frequent(opened, least))]:
+        if len("".join(pieces).split()) > 1:
+            pattern = rf"\A{gap.join(map(pl.escape_regex, pieces))}\z"
+            yield "have the form", "_".join(pieces), pattern, SHARES["clause"]
+
+
+def _frequent(counts: Counter[Any], least: float) -> list[Any]:
+    """What may be frequent enough, the most frequent first."""
+    frequent = [(-n, value) for value, n in counts.items() if n >= CANDIDATE * max(least, MIN_RECURRING / 2)]
+    return [value for _, value in sorted(frequent)[:20]]
+
+
+def _find_missing_labels(task: tasks.Task, survey: pl.DataFrame, location: Location) -> list[FindingRows]:
+    """A finding if labels or scores are numbers, and one of them seems to mean none; or if scores are only two."""
+    if not isinstance(task, tasks.STS | tasks.Classification | tasks.Clustering) or len(survey) < MIN_LABEL_ROWS:
+        return []
+    names, is_score = dict(enumerate(tasks.label_names(task))), isinstance(task, tasks.STS)
+    labels = survey["label"].replace_strict(names, return_dtype=pl.String) if names else survey["label"]
+    rows = survey.select("position", number=labels.cast(pl.Float64, strict=False))
+    values, counts = rows["number"].unique().sort().to_list(), Counter(rows["number"])
+    for lone, *others in (values, values[::-1]) if len(values) > 2 and None not in values else ():
+        gap = SHARES["gap of four" if len(others) > 3 else "gap of two"] * abs(others[-1] - others[0])
+        is_odd = (is_score and abs(others[0] - lone) >= gap) or (lone < 0 <= min(others) and len(others) > 2)
+        if is_odd and counts[lone] <= SHARES["missing"] * len(rows):
+            return findings_where(
+                "missing_label",
+                location,
+                rows,
+                pl.col("number") == lone,
+                detail=f"{lone:g}, where all others are {min(others):g} to {max(others):g}",
+            )
+    return [summary_finding("binary_score", location, len(rows), 1.0)] if is_score and len(values) == 2 else []
+
+
+# A measure of two splits: the column that the finding names, what is measured, the values of the rows of both, and the least
+# difference for a finding.
+Measure = tuple[str, str, Sequence[pl.Series], float]
+
+
+def _compare_splits(
+    task: tasks.Task,
+    layout: tasks.Layout,
+    frames: Mapping[str, pl.LazyFrame],
+    surveys: Surveys,
+    parts: Surveys,
+    *,
+    labels: Mapping[str, pl.Series],
+) -> list[FindingRows]:
+    """The findings about the splits of a table that differ from the first. parts: the rows that propose."""
+    (first, *others), findings = surveys, []
+    for split in others:
+        tables, (pair, near) = (
+            [frames[name] for name in (first, split)],
+            ([by[first], by[split]] for by in (surveys, parts)),
+        )
+        measures = [*_measure_texts(layout, tables, pair, near)]
+        measures += _measure_labels(task, pair, [labels[name] for name in (first, split) if name in labels])
+        measures += _measure_columns(layout, tables, pair) if layout.config == "default" else []
+        for column, what, values, least in measures if min(map(len, pair)) >= MIN_LABEL_ROWS else ():
+            rows = [pl.DataFrame({"number": some.cast(pl.Float64), "label": at == 1}) for at, some in enumerate(values)]
+            strength, error, _ = strength_within_groups(pl.concat(rows).drop_nulls().with_columns(group=0))
+            difference, is_share = abs(2 * strength - 1), values[0].dtype == pl.Boolean
+            if difference >= max(least, 2 * STANDARD_ERRORS * error):
+                figures = [some.select((pl.mean if is_share else pl.median)("number")).item() for some in rows]
+                before, now = (f"{figure:.0%}" if is_share else f"{figure:.10g}" for figure in figures)
+                findings.append(
+                    summary_finding(
+                        "split_differs",
+                        (layout.config, split, column),
+                        len(pair[1]),
+                        1.0,
+                        detail=f"{what}: {now}, in {first} {before}",
+                        strong=difference >= STRONG,
+                    )
+                )
+    return findings
+
+
+FORMS = (
+    ("a capital letter", r"\p{Lu}", DIFFERENCES["letters"]),
+    ("a small letter", r"\p{Ll}", DIFFERENCES["letters"]),
+    ("a Latin letter", r"\p{Latin}", DIFFERENCES["letters"]),
+    ("a letter that is not Latin", r"[\p{L}--\p{Latin}]", DIFFERENCES["letters"]),
+    ("white space before punctuation", r"\s[.,!?;:]", DIFFERENCES["letters"]),
+    ("one of `.,!?;:`", "[.,!?;:]", DIFFERENCES["punctuation"]),
+    ("a letter in two characters (NFD)", r"[\p{Latin}\p{Cyrillic}\p{Greek}]\p{M}", DIFFERENCES["decomposed letters"]),
+)
+
+
+def _measure_texts(
+    layout: tasks.Layout, tables: Sequence[pl.LazyFrame], surveys: Sequence[pl.DataFrame], parts: Sequence[pl.DataFrame]
+) -> Iterator[Measure]:
+    """The lengths of texts, and what they are written with where the parts differ in that."""
+    for column in layout.text:
+        yield column, "length (median)", [survey[f"length {column}"] for survey in surveys], DIFFERENCES["length"]
+        for name, pattern, least in FORMS:
+            one, other = (part.select(pl.col(column).str.contains(pattern).mean()).item() for part in parts)
+            if abs(one - other) >= CANDIDATE * least:
+                has = model_input(layout.config, column).str.contains(pattern)
+                values = [table.select(has).collect(engine="streaming").to_series() for table in tables]
+                yield column, f"texts with {name}", values, least
+
+
+def _measure_labels(
+    task: tasks.Task, surveys: Sequence[pl.DataFrame], labels: Sequence[pl.Series]
+) -> Iterator[Measure]:
+    """The scores and how they are rounded; of labels, the one whose share differs most."""
+    shares = [{label: n / len(names) for label, n in Counter(names.explode().drop_nulls()).items()} for names in labels]
+    if isinstance(task, tasks.STS):
+        scores = [survey["label"] for survey in surveys]
+        yield "score", "score (median)", scores, DIFFERENCES["scores"]
+        for what, digits in (("whole numbers", 0), ("numbers with one decimal", 1)):
+            values = [some.round(digits) == some for some in scores]
+            yield "score", f"scores that are {what}", values, DIFFERENCES["rounding"]
+    elif shares:
+        one, other = shares
+        label = max(sorted(one | other), key=lambda label: abs(one.get(label, 0) - other.get(label, 0)))
+        values = [names.list.contains(label) for names in labels]
+        yield task.type.label, f"rows with the label {label}", values, DIFFERENCES["label"]
+
+
+DATE, DAY_FIRST = r"^((?:19|20)\d\d(?:-\d\d-\d\d)?)(?:[T ]|$)", r"^(\d\d)[./](\d\d)[./]((?:19|20)\d\d)"
+
+
+def _measure_columns(
+    layout: tasks.Layout, tables: Sequence[pl.LazyFrame], surveys: Sequence[pl.DataFrame]
+) -> Iterator[Measure]:
+    """The dates in other columns, where they are older, and the ids that other texts have in the first split."""
+    shared = set.intersection(*(set(table.collect_schema().items()) for table in tables))
+    for column in sorted(
+        name for name, dtype in shared if dtype in (pl.String, pl.Int64) and name not in layout.columns
+    ):
+        values = [read_column(table, column).cast(pl.String) for table in tables]
+        days = [some.str.replace(DAY_FIRST, "$3-$2-$1").str.extract(DATE).str.replace_all("-", "") for some in values]
+        dates = [some.str.pad_end(8, "0").cast(pl.Int64) for some in days]
+        numbers = [some.cast(pl.Int64, strict=False).sort() for some in values]
+        if all(some.null_count() <= 0.05 * len(some) for some in dates):
+            if dates[1].median() < dates[0].median():  # type: ignore[operator]
+                yield column, "date (median)", dates, DIFFERENCES["dates"]
+        # Numbers that begin again in each split are usual ids.
+        elif column == "id" and any(some.null_count() or some[-1] - some[0] >= 2 * len(some) for some in numbers):
+            first = pl.DataFrame({"id": values[0], "first": surveys[0]["texts"]}).unique("id", keep="first")
+            rows = surveys[1].select("texts", id=values[1]).join(first, on="id", how="left", maintain_order="left")
+            is_other = (rows["texts"] != rows["first"]).fill_null(value=False)
+            yield "id", "ids of other texts", [values[0].is_null(), is_other], DIFFERENCES["ids"]
