@@ -147,7 +147,7 @@ def test_the_ten_lines_of_the_python_guide_load_a_dataset_and_hand_it_to_dataset
     [result] = namespace["results"].task_results
     assert math.isfinite(result.get_score())
     assert namespace["train"].num_rows == 5
-    assert "info duplicate_text default/train.sentence2 1" in capsys.readouterr().out
+    assert "info duplicate_text default/train 1" in capsys.readouterr().out
 
 
 @pytest.mark.filterwarnings("default")

@@ -34,7 +34,8 @@ def test_a_release_is_checked_loaded_and_compared(outputs: Path) -> None:
         checked = run("check", str(outputs / name))
         assert (checked.returncode, checked.stderr) == (0, "")
         assert checked.stdout.splitlines()[0].startswith(name.replace("/", " "))
-    assert embedding_datasets.check(outputs / TERRA).verdict.state == "no problems"
+    verdict = embedding_datasets.check(outputs / TERRA).verdict
+    assert verdict.summary == "2 warnings: traces of a table read wrongly (5)", "which 0.2.0 did not look for"
     run("build", "terra", "--sample", "--output", str(outputs.parent / "new"))
     compared = run("diff", str(outputs / TERRA), str(outputs.parent / "new" / TERRA))
     assert (compared.returncode, compared.stdout.splitlines()[0]) == (0, "the same rows")
@@ -53,9 +54,9 @@ def test_an_untouched_release_keeps_its_data_files_and_gets_a_new_card_and_manif
     assert (outputs / TERRA / OF_TERRA).stat().st_ino == inode
     for name, old in before.items():
         new = manifests.decode((outputs / name / "manifest.json").read_bytes(), name)
-        assert (new.content_sha256, new.tables, new.dropped, new.findings) == (
-            old.content_sha256, old.tables, old.dropped, old.findings,
-        )  # fmt: skip
+        assert (new.content_sha256, new.tables, new.dropped) == (old.content_sha256, old.tables, old.dropped)
+        kinds, old_kinds = ({finding.kind for finding in manifest.findings} for manifest in (new, old))
+        assert kinds == old_kinds | ({"csv_residue"} if name == TERRA else set()), "which 0.2.0 did not look for"
         assert new.recipe.sha256 == fingerprint.recipe_sha256(new.recipe.module) != old.recipe.sha256
         assert run("check", str(outputs / name)).returncode == 0
     assert "query_in_benchmark_test" in {finding.kind for finding in before[DINO].findings}, (

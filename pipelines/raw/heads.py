@@ -19,6 +19,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from builders import limits
 from builders.errors import SourceError
 from builders.raw_files import Member, RawFile
 from builders.reading.archives import READ_ERRORS
@@ -165,6 +166,7 @@ def _cut(data: bytes, name: str, path: Path, records: int) -> bytes:
         return b"[" + b",".join(elements) + b"]"
     lines = data.splitlines(keepends=True)[:-1]
     if ".csv" in name:  # a field in quotes may go on over several lines
+        csv.field_size_limit(limits.MAX_RECORD)
         reader = csv.reader(line.decode("utf-8", "replace") for line in lines)
         lines = lines[: [0, *(reader.line_num for _ in islice(reader, records + 1))][-2]]
     return b"".join(lines)

@@ -37,7 +37,6 @@ from pipelines.models.vectors import FOLDER
 from pipelines.process.stages import stage
 from pipelines.process.terminal import verbosity
 from pipelines.release import folder
-from pipelines.scores.model_intervals import model_interval
 
 DRAWN_AS_PUBLISHED = "training texts drawn as by mteb 1, which the published scores are from"
 
@@ -210,6 +209,8 @@ def evaluate_model(
             ) from error
     [scores] = result.scores[values.split]
     frames = folder.scan_tables(release_dir, manifest.tables)
+    from pipelines.scores.model_intervals import model_interval  # with scikit-learn, which takes a second
+
     low_high = model_interval(dataset.task, frames, values.split, predicted, float(scores["main_score"]))
     published = published_score(dataset, model) if manifest.complete else None
     return ModelScore(

