@@ -123,6 +123,7 @@ def check(
     scale: tuple[float, float] | None = None,
     columns: Mapping[str, str] | None = None,
     audit_language: Literal["sample", "all"] = "sample",
+    profile: bool = False,
     rules: str | PathLike[str] | None = None,
     output: str | PathLike[str] | None = None,
 ) -> Check:
@@ -133,8 +134,9 @@ def check(
     `DatasetDict`) or {config: {split: frame}}. For all but releases: task: its type, where the columns fit several. language:
     `rus-Cyrl`, or several; without one, wrong languages are not looked for. subset: one of several. scale: the lowest and the
     highest score. columns: the columns of the data by the name that the task has for them: `{"text": "sentence"}`.
-    audit_language: detect the language of a sample of the texts, or of all. rules: a file of your own rules (docs/checking.md);
-    without one, `checks.yaml` beside files on this machine. output: as in `load`.
+    audit_language: detect the language of a sample of the texts, or of all. profile: also train a model on the rows, which finds
+    labels that are shifted or wrong and notes how well it does on each split (docs/checking.md; extra `scores`). rules: a file of
+    your own rules (docs/checking.md); without one, `checks.yaml` beside files on this machine. output: as in `load`.
 
     Raises UsageError for what is not a dataset and where there is a choice to make, SourceError for what cannot be read,
     ReleaseError for what has not been built.
@@ -149,6 +151,7 @@ def check(
         scale=scale,
         columns=columns or {},
         audit_language=audit_language,
+        profile=profile,
         rules=rules,
         output=output,
     )

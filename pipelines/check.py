@@ -9,7 +9,6 @@ import math
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     import argparse
 
     from pipelines.checking.checks import CheckResult
-    from pipelines.checking.datasets import Profiler
     from pipelines.checking.targets import Target
     from pipelines.checking.verdict import Condition
     from pipelines.release.statements import Verified
@@ -124,29 +122,15 @@ def _read_statement(options: argparse.Namespace) -> Verified | None:
     return verify_statement(options.statement, options.key)
 
 
-def _load_profiler(options: argparse.Namespace) -> Profiler | None:
-    """What finds damage that is learned, with more rows for programs; None without --profile.
-
-    Raises UsageError where its packages are not installed.
-    """
-    if not options.profile:
-        return None
-    from pipelines.scores.results import require_packages
-
-    require_packages()
-    from pipelines.profile.searches import LISTED, profile_tables
-
-    return partial(profile_tables, listed=LISTED) if options.format == "json" else profile_tables
-
-
 def _check(target: Target, options: argparse.Namespace, statement: Verified | None) -> list[CheckResult]:
     from cards.kinds import SAMPLE
     from pipelines.checking.checks import check_target
-    from pipelines.checking.datasets import with_rules
+    from pipelines.checking.datasets import load_profiler, with_rules
 
     language_sample = None if options.audit_language == "all" else SAMPLE
     foreign = command.foreign_options(options)
-    foreign = replace(foreign, profiler=_load_profiler(options))
+    if options.profile:
+        foreign = replace(foreign, profiler=load_profiler(for_programs=options.format == "json"))
     foreign = with_rules(foreign, options.rules) if options.rules else foreign
     return check_target(target, foreign, language_sample=language_sample, statement=statement)
 

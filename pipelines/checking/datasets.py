@@ -7,6 +7,7 @@ are words); what makes it fail or score wrongly is a finding, and the rows are s
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from filecmp import cmp
 from pathlib import Path
 from types import MappingProxyType
@@ -116,6 +117,16 @@ UNKNOWN_LANGUAGE = "language unknown, wrong-language check skipped (pass --langu
 
 # Finds what is learned from tables without defects, as pipelines.profile.searches.profile_tables does: findings, and sentences.
 Profiler = Callable[[tasks.Task, Frames], tuple[list[FindingRows], list[str]]]
+
+
+def load_profiler(*, for_programs: bool) -> Profiler:
+    """What finds damage that is learned; with more rows for programs. Raises UsageError where its packages are not installed."""
+    from pipelines.scores.results import require_packages
+
+    require_packages()
+    from pipelines.profile.searches import LISTED, profile_tables
+
+    return partial(profile_tables, listed=LISTED) if for_programs else profile_tables
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from builders.spec import version_key
 from builders.tasks import TYPES
 from cards.kinds import SAMPLE
 from pipelines.checking.checks import CheckResult, check_release, check_tables, check_target
-from pipelines.checking.datasets import ForeignOptions, with_rules
+from pipelines.checking.datasets import ForeignOptions, load_profiler, with_rules
 from pipelines.checking.frames import as_tables
 from pipelines.checking.targets import Target, locate_target, resolve_targets
 from pipelines.checking.verdict import Verdict
@@ -31,6 +32,7 @@ def check(
     scale: tuple[float, float] | None,
     columns: Mapping[str, str],
     audit_language: str,
+    profile: bool,
     rules: Location | None,
     output: Location | None,
 ) -> Check:
@@ -43,9 +45,12 @@ def check(
         raise UsageError(f"audit_language is {audit_language!r}", expected="'sample' or 'all'")
     options = ForeignOptions(task, _texts(language), _texts(subset), scale, columns)
     options = with_rules(options, Path(rules)) if rules else options
+    options = replace(options, profiler=load_profiler(for_programs=True)) if profile else options
     sample = None if audit_language == "all" else SAMPLE
     if isinstance(data, Release):
-        return _as_check(check_release(data.path, language_sample=sample, rules=options.rules))
+        return _as_check(
+            check_release(data.path, language_sample=sample, rules=options.rules, profiler=options.profiler)
+        )
     try:
         if not isinstance(data, str | PathLike):
             return _as_check(check_tables(as_tables(data), "frames", options, language_sample=sample))
@@ -62,6 +67,7 @@ OPTIONS = (
         lambda match: f"columns={_columns_of(match[1])!r}",
     ),
     (re.compile(r"(?:pass )?--(task|language|subset) (\w[\w-]*)"), lambda match: f'{match[1]}="{match[2]}"'),
+    (re.compile(r"--profile"), lambda _: "profile=True"),
     (re.compile(r"--scale LOW HIGH"), lambda _: "scale=(low, high)"),
     (re.compile(r"--map"), lambda _: "columns"),
 )

@@ -6,6 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import embedding_datasets
 from pipelines.scores import results
 from tests.support.made_texts import COLOURS, digit, sentence
 from tests.support.processes import run
@@ -51,6 +52,9 @@ def test_a_profile_is_in_text_json_html_and_the_rows_of_findings(tmp_path: Path)
     [finding] = [finding for finding in report["findings"] if finding["kind"] == "split_disagrees"]
     assert len(finding["examples"]) == 100
     assert "300 of 300 test rows looked at: balanced accuracy" in " ".join(report["notes"])
+    assert (finding["kind"], finding["detail"]) in {
+        (one.kind, one.detail) for one in embedding_datasets.check(data, profile=True).findings
+    }
     page = (out / "report.html").read_text("utf-8")
     assert "likelier label" in page
     rows = pl.read_parquet(*(out / "rows").rglob("split_disagrees/*.parquet"))

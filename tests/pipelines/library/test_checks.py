@@ -21,7 +21,7 @@ ROWS = {"text": ["a good film", "a bad film", "a good film"], "label": [1, 0, 0]
 
 def check(data: object, **options: Any) -> Check:
     defaults = {"task": None, "language": (), "subset": (), "scale": None, "columns": {}, "output": None, "rules": None}
-    return checks.check(data, **(defaults | {"audit_language": "sample"} | options))
+    return checks.check(data, **(defaults | {"audit_language": "sample", "profile": False} | options))
 
 
 def kinds(result: Check) -> list[tuple[str, str, int]]:
