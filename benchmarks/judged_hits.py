@@ -1,13 +1,18 @@
 """How many findings a careful reader calls right: rules measured on real texts that two people judged.
 
-`tests/judgements/<kind>.tsv` has a line for each judged text: where it is, a hash of it, and two verdicts (`yes`, `no`,
-`unclear`), given from the text and the definition alone; never the text itself. The texts are read again from raw files and
-releases.
+`tests/judgements` has a line for each judged text: where it is, a hash of it, and what two people said, from the text and
+the definitions alone; never the text itself. In `wrong_language.tsv` these are verdicts (`yes`, `no`, `unclear`); in
+`texts.tsv`, where every text was judged for all of KINDS, the kinds that it has (`?`: unclear; `-`: none). The texts are
+read again from raw files and releases. They were drawn by hash: of each kind all hits, or a part of hundreds; and of the
+others some of each dataset, and some of each sort that could be mistaken (with angle brackets, numbers, mixed scripts,
+quotation marks ...). All have 900 characters at most.
 
     python benchmarks/judged_hits.py SOURCES RELEASES > benchmarks/judged_hits.md   # of `build all@1.0.0`
 """
 
+import gzip
 import hashlib
+import io
 import math
 import sys
 from collections.abc import Callable, Mapping
@@ -22,14 +27,27 @@ from pipelines.audit.texts import TextForms, examine_texts, mark_suspects
 JUDGEMENTS = Path(__file__).parents[1] / "tests" / "judgements"
 PAGE = Path(__file__).with_name("judged_hits.md")
 Tables = Callable[[str, str, str], pl.DataFrame]  # dataset, version, table -> its rows
-SIDES = {"sentence1": 0, "sentence2": 1}
+# A person calls text that was decoded wrongly one thing, whether it is `mojibake` or another `encoding_residue`.
+KINDS = {
+    "wrong_language": ("wrong_language",),
+    "encoding_residue": ("encoding_residue", "mojibake"),
+    **{
+        kind: (kind,)
+        for kind in (
+            "csv_residue", "html_residue", "junk_text", "lookalike_word", "markup_residue", "number_text", "personal_data",
+            "placeholder", "preprocessing_residue", "prompt_residue", "repeated_sentence",
+        )
+    },
+}  # fmt: skip
 
 
 def read_raw(sources: Path, dataset: str, table: str) -> pl.DataFrame:
     """A raw file as a table, its rows in the order of the file."""
     path = sources / dataset / table
-    if path.suffix == ".jsonl":
-        return pl.read_ndjson(path)
+    if path.suffix in (".json", ".jsonl", ".gz"):
+        content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        read = pl.read_json if content.lstrip().startswith(b"[") else pl.read_ndjson
+        return read(io.BytesIO(content), infer_schema_length=None)
     if dataset == "stsb_ru":
         return pl.read_csv(path, has_header=False, new_columns=["sentence1", "sentence2", "score"])
     if path.suffix == ".tsv":
@@ -39,8 +57,22 @@ def read_raw(sources: Path, dataset: str, table: str) -> pl.DataFrame:
 
 
 def read_judgements(kind: str) -> pl.DataFrame:
-    """The judged rows of a kind."""
-    return pl.read_csv(JUDGEMENTS / f"{kind}.tsv", separator="\t", quote_char=None, infer_schema=False)
+    """The judged rows of a kind, with two verdicts."""
+    own = JUDGEMENTS / f"{kind}.tsv"
+    path = own if own.exists() else JUDGEMENTS / "texts.tsv"
+    rows = pl.read_csv(path, separator="\t", quote_char=None, infer_schema=False)
+    if path == own:
+        return rows
+    named = [(name, pl.col(name).str.split(",")) for name in ("first", "second")]
+    return rows.with_columns(
+        pl.when(said.list.contains(kind))
+        .then(pl.lit("yes"))
+        .when(said.list.contains(f"{kind}?"))
+        .then(pl.lit("unclear"))
+        .otherwise(pl.lit("no"))
+        .alias(name)
+        for name, said in named
+    )
 
 
 def with_texts(judged: pl.DataFrame, tables: Tables) -> pl.DataFrame:
@@ -75,7 +107,7 @@ def find_hits(kind: str, rows: pl.DataFrame) -> pl.Series:
         numbered = rows.select("text").with_row_index("position")
         survey = numbered.with_columns(**examine_texts("", TextForms(received=text, own=text)))
         marked = mark_suspects(survey, "", numbered.lazy())
-        return marked.select(pl.any_horizontal(f"^{kind} .*$")).to_series()
+        return marked.select(pl.any_horizontal(f"^(?:{'|'.join(KINDS[kind])}) .*$")).to_series()
     hits = pl.repeat(False, rows.height, dtype=pl.Boolean, eager=True)
     for code in rows["language"].unique():
         own = rows.with_row_index("place").filter(language=code)
@@ -140,9 +172,9 @@ def render(counts: Mapping[str, tuple[Mapping[str, int], Mapping[str, int]]]) ->
 def measure_all(tables: Tables) -> str:
     """The table of all kinds that have judgements."""
     counts = {}
-    for path in sorted(JUDGEMENTS.glob("*.tsv")):
-        rows = with_texts(read_judgements(path.stem), tables)
-        counts[path.stem] = measure(path.stem, rows), measure(path.stem, held_out(rows))
+    for kind in KINDS:
+        rows = with_texts(read_judgements(kind), tables)
+        counts[kind] = measure(kind, rows), measure(kind, held_out(rows))
     return render(counts)
 
 

@@ -21,7 +21,7 @@ _LONG_ELEMENTS = (
     "|th|thead|title|tr|ul"
 )
 # All lower or all upper case. `link` only with an attribute: without one it says nothing in HTML, and `<Link>` and `<link>` are
-# what people and models write in place of a link.
+# placeholders, which people and models write in place of a link.
 _LONG_NAMES = f"{_LONG_ELEMENTS}|{_LONG_ELEMENTS.upper()}"
 _NAMES = f"{_LONG_NAMES}|[abipqsuABIPQSU]"
 _ENTITIES = "|".join(sorted(name2codepoint))
@@ -67,7 +67,7 @@ VISIBLE = rf"[^{_SPACE}\x00\x{{115F}}\x{{1160}}\x{{2800}}\x{{FFA0}}\x{{200C}}\x{
 LATIN = "aceijopxyABCEHIJKMOPTXY"
 CYRILLIC = "асеіјорхуАВСЕНІЈКМОРТХУ"
 LATIN_BESIDE_CYRILLIC = r"[A-Za-z]\p{Cyrillic}|\p{Cyrillic}[A-Za-z]"
-MIXED_WORD = rf"[\p{{L}}\p{{M}}]*(?:{LATIN_BESIDE_CYRILLIC})[\p{{L}}\p{{M}}]*"
+MIXED_WORD = rf"[\p{{L}}\p{{M}}\p{{N}}]*(?:{LATIN_BESIDE_CYRILLIC})[\p{{L}}\p{{M}}\p{{N}}]*"
 # A lower-case word, also with a capital at its start, or one in capitals; not two words without a space (`idА`, `SkyТеперь`).
 ONE_WORD = r"^(?:\p{Lu}?[\p{Ll}\p{M}]+|[\p{Lu}\p{M}]+)$"
 # Every letter of one of the scripts looks like one of the other; not `3D-шутер` or `PRщик`.
@@ -118,7 +118,7 @@ PRINTED = (
     r"|\A\s*(?:array|tensor)\(\[|\A\s*\[(?:\s*-?[0-9]+\.[0-9e+-]*[\s,]+){3}"
 )
 
-NUMBER = r"\A\s*[+-]?\d+(?:[.,\s]\d+)*\s*%?\s*\z"
+NUMBER = r"\A\s*[+-]?\d+(?:[.,/–-]\d+|\s\d\d\d)*\s*%?\s*\z"  # also a date, a range or a fraction
 _MISSING = (
     r"N/A|n/a|NA|n\.a\.|<NA>|None|NONE|null|NULL|Null|NaN|nan|NAN|undefined|[Нн]/[Дд]|[-–—_]+"
     r"|#(?:N/A|REF|VALUE|NUM|NULL|NAME\?|DIV/0|Н/Д|ССЫЛКА|ЗНАЧ|ЧИСЛО|ИМЯ\?|ДЕЛ/0)!?"
@@ -150,7 +150,7 @@ MASKED_E_MAIL = (
     r"|[a-z0-9._-]+ (?:собака|at) (?:gmail|yahoo|hotmail|outlook|yandex|mail|rambler|inbox|bk) (?:точка|dot) [a-zа-я]+"
 )
 _NUMBER = (
-    r"\([0-9]{3}\) ?[0-9]{3}[-. ]?[0-9]{2}[-. ]?[0-9]{2}|[0-9]{3}[-.][0-9]{3}[-.][0-9]{4}"
+    r"\([0-9]{3}\) ?[0-9]{3}[-. ]?[0-9]{2}[-. ]?[0-9]{2}|[0-9]{3}[-./][0-9]{3}[-.][0-9]{4}"
     r"|(?:8[ (-]{1,2}|\+7[ (-]{0,2})[0-9]{3}[ )-]{0,2}[0-9]{3}[ -]?[0-9]{2}[ -]?[0-9]{2}"
     r"|[78][ (-]{0,2}9[0-9]{2}[ )-]{0,2}[0-9]{3}[ -]?[0-9]{2}[ -]?[0-9]{2}"
     r"|\+[0-9]{1,3}[ (-]{1,2}[0-9]{2,4}[ )-]{1,2}[0-9]{3,4}[ -]?[0-9]{2,4}(?:[ -]?[0-9]{2,4})?|\+[1-9][0-9]{9,13}"
@@ -165,7 +165,7 @@ _BEFORE, _AFTER = r"(?:^|[^0-9A-Za-z.,_/-])", r"(?:[^0-9A-Za-z_/-]|$)"
 # With a number of three digits, unlike versions (`1.11.1.2`) and sections, and without a letter before it (`v10.0.0.117`).
 IP_ADDRESS = (
     rf"{_BEFORE}(?:{_LARGE}(?:\.{_OCTET}){{3}}|{_OCTET}\.{_LARGE}(?:\.{_OCTET}){{2}}|(?:{_OCTET}\.){{2}}{_LARGE}\.{_OCTET}"
-    rf"|(?:{_OCTET}\.){{3}}{_LARGE})(?:[^0-9A-Za-z.]|\.?(?:\s|$))"
+    rf"|(?:{_OCTET}\.){{3}}{_LARGE})(?:[^0-9A-Za-z.]|\.?(?:\s|$))|://(?:{_OCTET}\.){{3}}{_OCTET}[:/]"
 )
 KEY = (
     r"AKIA[0-9A-Z]{16}|gh[oprsu]_[A-Za-z0-9]{30}|github_pat_[A-Za-z0-9_]{20}|glpat-[A-Za-z0-9_-]{20}|hf_[A-Za-z0-9]{30}"
@@ -178,6 +178,7 @@ _STATES = (
 )
 ADDRESS = (
     rf"[A-Z][a-z]+ ?, (?:{_STATES}),? [0-9]{{5}}(?:[^0-9]|$)"
+    r"|[0-9]{2,5} (?:[A-Z][a-z]+ ){1,2}(?:Street|St|Avenue|Ave|Boulevard|Blvd|Road|Lane|Way|Drive),? "
     r"|(?:ул\.|улица|пр-т|просп\.|проспект|пер\.|шоссе) ?[А-ЯЁ][А-Яа-яё .-]{2,30}, ?(?:д\.|дом) ?[0-9]"
 )
 _ISSUERS = "4[0-9]{3}|5[1-5][0-9]{2}|220[0-4]|222[1-9]|22[3-9][0-9]|2[3-6][0-9]{2}|27[01][0-9]|2720|6011|6[245][0-9]{2}"
@@ -221,8 +222,8 @@ def is_iban(match: str) -> bool:
 _QUOTE = "['’]"
 REFUSAL = (
     rf"\A[\s\"«*>(-]*(?:(?:I{_QUOTE}m (?:very )?sorry,?|I apologi[sz]e,?|Sorry,?|Unfortunately,)(?: but)? )?I(?:{_QUOTE}m| am)?"
-    rf" (?:cannot|can{_QUOTE}t|can not|unable to|not able to)"
-    r" (?:fulfill|assist|help(?: you| with|[.!])|comply|provide|answer|generate|create|write|discuss|engage|complete)"
+    rf" (?:cannot|can{_QUOTE}t|can not|unable to|not able to|not at liberty to)"
+    r" (?:fulfill|assist|help(?: you| with|[.!])|comply|provide|share|answer|generate|create|write|discuss|engage|complete)"
     r"|[Aa]s an AI (?:language model|assistant)|as a (?:large )?language model|\A[\s\"«*>(-]*As an AI,"
     r"|[Кк]ак (?:и любая )?(?:языковая модель|искусственный интеллект|ИИ),"
     r"|\A[\s\"«*>(-]*(?:(?:К сожалению|Извините|Простите),? (?:но )?)?[Яя] не (?:могу|способен|способна)"
@@ -230,9 +231,9 @@ REFUSAL = (
     r"|В интернете есть много сайтов с информацией на эту тему"
 )
 PREFACE = (
-    rf"\A[\s\"«*>(-]*(?:Sure|Certainly|Of course|Absolutely)[!,.]+ [Hh]ere(?: is|{_QUOTE}s| are)"
+    rf"\A[\s\"«*>(-]*(?:Sure|Certainly|Of course|Absolutely)[!,.]+ (?:[Hh]ere(?: is|{_QUOTE}s| are)|I can help|let me know)"
     rf"|\A[\s\"«*>(-]*Here(?: is|{_QUOTE}s) (?:the|a|an|your|my) (?:[a-z]+ )?"
-    r"(?:translat|rewrit|revis|paraphras|summar|correct|generat)"
+    r"(?:translat|rewrit|revis|paraphras|summar|correct|generat|draft)"
     r"|\A[\s\"«*>(-]*(?:Конечно|Разумеется|Хорошо)[!,.]+ [Вв]от"
     r"|\A[\s\"«*>(-]*Вот (?:[а-яё]+ )?(?:перевод|пересказ|перефраз|исправленн|переписанн|сгенерированн)"
 )
@@ -247,17 +248,24 @@ MARKDOWN = (
     r"!?\[[^\[\]\n]+\]\([^()\s]+\)|```|\|[ :]*-{3,}[ :]*\||(?:^|\n)#{2,6} [^\s:][^\n:]*(?:\n|$)"
     r"|(?:^|[\s(])\*\*[^\s*][^*\n]{2}[^*\n]+\*\*"
 )
+WIKI = (
+    r"\[\[[A-Za-zА-яЁё:][^\[\]\n]*\]\]|\{\{[^{}\n]+[|:][^{}\n]*\}\}|'''[^'\n]+'''|(?:^|\n)==+ ?[^=\n]+ ?==+(?:\n|$)|\{\|"
+    # Of a citation, also as a tokenizer divides it.
+    r"|\{ ?\{ ?[Cc]ite |\|(?:title|work|publisher|url|accessdate|access-date|archive-url) ?="
+)
 LATEX = (
     r"\\[A-Za-z]{2,} ?\{|\\(?:alpha|beta|gamma|lambda|sigma|theta|pi|times|cdot|leq|geq|infty|sum|left|right)(?:[^A-Za-z]|$)"
     r"|(?:^|[^\\])\$[^$\s0-9][^$\n]*[\^_\\][^$\n]*[^$\s\\]\$(?:[\s.,;:)!?-]|$)"
 )
 _LEFT_OUT = "REDACTED|NAME|PERSON|USER|USERNAME|URL|LINK|EMAIL|PHONE|NUMBER|DATE|ADDRESS|LOCATION|ORG|ORGANIZATION"
 LEFT_OUT = (
-    rf"[\[<](?:{_LEFT_OUT})[\]>]|\((?:REDACTED|Redacted)\)|\[(?i:your|insert)(?: [A-Za-z]+){{1,4}}\]|HTTPURL"
+    rf"[\[<](?:{_LEFT_OUT}|[Ll]ink|Insert [A-Z][a-z]+|[A-Z][a-z]+{_QUOTE}s [Nn]ame)[\]>]|\((?:REDACTED|Redacted)\)"
+    r"|\[(?i:your|insert)(?: [A-Za-z]+){1,4}\]|HTTPURL"
     r"|\[(?i:ваше?|ваша|вставьте|укажите)(?: [а-яё]+){1,4}\]|\[(?:ИМЯ|ФИО|АДРЕС|ТЕЛЕФОН|НАЗВАНИЕ|ДАТА|ДАННЫЕ УДАЛЕНЫ)\]"
 )
 # What a reader of CSV turns into one quotation mark, before a word: not `print("")`, `"one""two"` or `ООО "Фирма "Мёд""`.
-DOUBLED_MARK = r"""(?:\A"?|[\s(\[«,—-])""[\p{L}\p{N}]"""
+# Also as a treebank writes them.
+DOUBLED_MARK = r"""(?:\A"?|[\s(\[«,—-])""[\p{L}\p{N}]|`` ''\s"""
 # The end of a record and its line, or the start of the next: `text,1`, `text",joy`, `"text","joy"` and `"`, `17,"text`.
 SEVERAL_RECORDS = (
     r'[^\s\d][,;\t]-?[0-9]+(?:\.[0-9]+)?"?\r?\n|"[,;\t][^\s",;()=\[\]{}<>]{1,20}"?\r?\n|"[,;\t]"[^"\n]*"\r?\n"'
@@ -291,11 +299,7 @@ RESIDUE = (
     ("junk_text", "links", LINKS),
     ("prompt_residue", "refusals of a language model", REFUSAL),
     ("prompt_residue", "prefaces of a language model", PREFACE),
-    (
-        "markup_residue",
-        "wiki",
-        r"\[\[[A-Za-zА-яЁё:][^\[\]\n]*\]\]|\{\{[^{}\n]+[|:][^{}\n]*\}\}|'''[^'\n]+'''|(?:^|\n)==+ ?[^=\n]+ ?==+(?:\n|$)|\{\|",
-    ),
+    ("markup_residue", "wiki", WIKI),
     (
         "markup_residue",
         "BBCode",

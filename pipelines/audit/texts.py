@@ -66,6 +66,9 @@ _ABBREVIATIONS = (
 _NO_BREAK = "".join(rf"(?<!\b{abbreviation}\.)" for abbreviation in _ABBREVIATIONS.split())
 _SENTENCE_BREAK = re.compile(rf"(?<=[.!?…]){_NO_BREAK}\s+|\n+")
 _LONG_RUN = re.compile(rf"[^.!?\n]{{{MIN_SENTENCE}}}")
+_SPEAKER = re.compile(r"\A(?:Human|Assistant|User|AI)(?: assistant| user)?: *", re.IGNORECASE)
+# Fewer words without the end of a sentence are a title in a list, or a line of a program.
+_IS_SENTENCE = re.compile(r"""[.!?…]["'»”’)]*\Z|(?:\S+\s+){7}""")
 LOOP_END = 6  # characters that recur in a loop, or more
 
 
@@ -87,8 +90,16 @@ def _find_repeats(texts: pl.Series) -> pl.Series:
 
 
 def _repeats(text: str) -> bool:
-    sentences = Counter(sentence.strip() for sentence in _SENTENCE_BREAK.split(text))
-    return any(count > 1 and _LONG_RUN.search(sentence) for sentence, count in sentences.items())
+    """A sentence that begins with a small letter is the rest of one, behind an abbreviation, unless no letter is a capital."""
+    sentences = Counter(_SPEAKER.sub("", sentence.strip()) for sentence in _SENTENCE_BREAK.split(text))
+    is_lower = text == text.lower()
+    return any(
+        count > 1
+        and _LONG_RUN.search(sentence)
+        and _IS_SENTENCE.search(sentence)
+        and (is_lower or not sentence[0].islower())
+        for sentence, count in sentences.items()
+    )
 
 
 @dataclass(frozen=True)

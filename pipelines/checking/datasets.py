@@ -7,8 +7,8 @@ are words); what makes it fail or score wrongly is a finding, and the rows are s
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from filecmp import cmp
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, get_args

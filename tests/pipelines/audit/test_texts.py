@@ -84,8 +84,29 @@ FOUND = {
         *("function wax(a) {", "def wax(a):", "#include <wax.h>", "console.log(1)", "p { color: red; }", '{"wax": 1}'),
     ],
     "placeholder": [
-        *("{name}", "{{ user.name }}", "${WAX}", "%(wax)s", "wax: %s", "<NAME>", "<LINK>", "[REDACTED]", "[Your Name]"),
-        *("[insert name here]", "[Ваше имя]", "Lorem ipsum", "HTTPURL"),
+        *(
+            "{name}",
+            "{{ user.name }}",
+            "${WAX}",
+            "%(wax)s",
+            "wax: %s",
+            "<NAME>",
+            "<LINK>",
+            "<Link>",
+            "<link>",
+            "[REDACTED]",
+            "[Your Name]",
+        ),
+        *(
+            "<Link>",
+            "<link>",
+            "[insert name here]",
+            "[Queen's name]",
+            "<Insert Honey>",
+            "[Ваше имя]",
+            "Lorem ipsum",
+            "HTTPURL",
+        ),
     ],
     "invisible_character": [
         *(
@@ -224,7 +245,7 @@ WHOLE = {
 }
 NOT_FOUND = [
     *("a < b > c", "<name>", "< p>", "<3", "x<y", "<pretty>", "<<p", "AT&T;", "R & D;", "&copy=1", "&;", "&#;"),
-    *("<Link>", "<link>", "<Body>", "</ Link >", "</ pretty >"),
+    *("<Body>", "</ Link >", "</ pretty >"),
     *("\xa0", "é", "\x7f", "_x00_", "_xyzw_", "x000D"),
     *(
         "что?ничего",
