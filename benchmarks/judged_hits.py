@@ -1,11 +1,12 @@
-"""How many findings a careful reader calls right: rules measured on real texts that two people judged.
+"""How many findings a careful reader calls right: rules measured on real texts that two readers judged.
 
-`tests/judgements` has a line for each judged text: where it is, a hash of it, and what two people said, from the text and
-the definitions alone; never the text itself. In `wrong_language.tsv` these are verdicts (`yes`, `no`, `unclear`); in
-`texts.tsv`, where every text was judged for all of KINDS, the kinds that it has (`?`: unclear; `-`: none). The texts are
-read again from raw files and releases. They were drawn by hash: of each kind all hits, or a part of hundreds; and of the
-others some of each dataset, and some of each sort that could be mistaken (with angle brackets, numbers, mixed scripts,
-quotation marks ...). All have 900 characters at most.
+The readers are language models that saw neither the rules nor what they find. `tests/judgements` has a line for each
+judged text: where it is, a hash of it, and what each reader said, from the text and the definitions alone; never the
+text itself. In `wrong_language.tsv` these are verdicts (`yes`, `no`, `unclear`); in `texts.tsv`, where every text was
+judged for all of KINDS, the kinds that it has (`?`: unclear; `-`: none). The texts are read again from raw files and
+releases. They were drawn by hash: of each kind all hits, or a part of hundreds; and of the others some of each
+dataset, and some of each sort that could be mistaken (with angle brackets, numbers, mixed scripts, quotation marks
+...). All have 900 characters at most.
 
     python benchmarks/judged_hits.py SOURCES RELEASES > benchmarks/judged_hits.md   # of `build all@1.0.0`
 """
@@ -27,14 +28,15 @@ from pipelines.audit.texts import TextForms, examine_texts, mark_suspects
 JUDGEMENTS = Path(__file__).parents[1] / "tests" / "judgements"
 PAGE = Path(__file__).with_name("judged_hits.md")
 Tables = Callable[[str, str, str], pl.DataFrame]  # dataset, version, table -> its rows
-# A person calls text that was decoded wrongly one thing, whether it is `mojibake` or another `encoding_residue`.
+# A reader calls text that was decoded wrongly one thing, whether it is `mojibake` or another `encoding_residue`.
 KINDS = {
     "wrong_language": ("wrong_language",),
     "encoding_residue": ("encoding_residue", "mojibake"),
     **{
         kind: (kind,)
         for kind in (
-            "csv_residue", "html_residue", "junk_text", "lookalike_word", "markup_residue", "number_text", "personal_data",
+            "csv_residue", "html_residue", "junk_text", "lookalike_word", "missing_value_text",
+            "markup_residue", "number_text", "personal_data",
             "placeholder", "preprocessing_residue", "prompt_residue", "repeated_sentence",
         )
     },
@@ -56,14 +58,13 @@ def read_raw(sources: Path, dataset: str, table: str) -> pl.DataFrame:
     return pl.read_csv(path, infer_schema_length=0, truncate_ragged_lines=True)
 
 
-def read_judgements(kind: str) -> pl.DataFrame:
-    """The judged rows of a kind, with two verdicts."""
-    own = JUDGEMENTS / f"{kind}.tsv"
-    path = own if own.exists() else JUDGEMENTS / "texts.tsv"
-    rows = pl.read_csv(path, separator="\t", quote_char=None, infer_schema=False)
-    if path == own:
-        return rows
-    named = [(name, pl.col(name).str.split(",")) for name in ("first", "second")]
+def read_judgements(name: str) -> pl.DataFrame:
+    """The judged rows of a file."""
+    return pl.read_csv(JUDGEMENTS / f"{name}.tsv", separator="\t", quote_char=None, infer_schema=False)
+
+
+def verdicts_of(kind: str, rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows with two verdicts on one kind in place of the kinds that each text has."""
     return rows.with_columns(
         pl.when(said.list.contains(kind))
         .then(pl.lit("yes"))
@@ -71,7 +72,7 @@ def read_judgements(kind: str) -> pl.DataFrame:
         .then(pl.lit("unclear"))
         .otherwise(pl.lit("no"))
         .alias(name)
-        for name, said in named
+        for name, said in ((name, pl.col(name).str.split(",")) for name in ("first", "second"))
     )
 
 
@@ -135,11 +136,6 @@ def measure(kind: str, rows: pl.DataFrame) -> Mapping[str, int]:
     return counts.row(0, named=True)
 
 
-def held_out(rows: pl.DataFrame) -> pl.DataFrame:
-    """The half of the rows that no rule was tuned on."""
-    return rows.filter(pl.col("sha256").str.contains("^[02468ace]"))
-
-
 def wilson(right: int, all_: int) -> str:
     """A share with its 95 % interval: `.95 (.85 to .99)`."""
     if not all_:
@@ -150,32 +146,24 @@ def wilson(right: int, all_: int) -> str:
     return f"{share:.2f} ({max(middle - half, 0):.2f} to {min(middle + half, 1):.2f})"
 
 
-def render(counts: Mapping[str, tuple[Mapping[str, int], Mapping[str, int]]]) -> str:
-    """The table. counts: for each kind, those of all rows and of the held-out half."""
-    lines = [
-        "| finding | judged | agreed | hits | precision | held-out half | recall |",
-        "| --- | ---: | ---: | ---: | --- | --- | --- |",
-    ]
-    for kind, (own, half) in counts.items():
-        cells = [
-            f"`{kind}`",
-            f"{own['all']:,}",
-            f"{own['agreed']:,}",
-            f"{own['hits']:,}",
-            wilson(own["right"], own["hits"]),
-        ]
-        cells += [wilson(half["right"], half["hits"]), wilson(own["found"], own["true"])]
-        lines.append(f"| {' | '.join(cells)} |")
+def measure_all(read: Callable[[str], pl.DataFrame]) -> dict[str, Mapping[str, int]]:
+    """The counts of every kind. read: the judged rows of a file, by its name, with their texts."""
+    texts = read("texts")
+    own = {"wrong_language": read("wrong_language")}
+    return {kind: measure(kind, own[kind] if kind in own else verdicts_of(kind, texts)) for kind in KINDS}
+
+
+def render(counts: Mapping[str, Mapping[str, int]]) -> str:
+    """The table."""
+    lines = ["| finding | judged | agreed | hits | precision | recall |", "| --- | ---: | ---: | ---: | --- | --- |"]
+    for kind, of in counts.items():
+        shares = wilson(of["right"], of["hits"]), wilson(of["found"], of["true"])
+        cells = (
+            " and ".join(f"`{one}`" for one in KINDS[kind]),
+            *(f"{of[name]:,}" for name in ("all", "agreed", "hits")),
+        )
+        lines.append(f"| {' | '.join((*cells, *shares))} |")
     return "\n".join(lines) + "\n"
-
-
-def measure_all(tables: Tables) -> str:
-    """The table of all kinds that have judgements."""
-    counts = {}
-    for kind in KINDS:
-        rows = with_texts(read_judgements(kind), tables)
-        counts[kind] = measure(kind, rows), measure(kind, held_out(rows))
-    return render(counts)
 
 
 if __name__ == "__main__":
@@ -188,4 +176,4 @@ if __name__ == "__main__":
         folder = "data" if config == "default" else config
         return pl.read_parquet(releases / dataset / version / folder / f"{split}-*.parquet")
 
-    print(measure_all(tables), end="")
+    print(render(measure_all(lambda name: with_texts(read_judgements(name), tables))), end="")

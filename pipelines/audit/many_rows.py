@@ -91,9 +91,12 @@ SENTENCE_END = r"""(?:\A|[^.])[.!?]["»”’')\]]*\s*\z"""  # `...` is what som
 
 
 def _find_cut_texts(texts: pl.LazyFrame, part: pl.DataFrame, location: Location) -> list[FindingRows]:
-    """A finding if many more texts have the greatest length, in one of the units, than the lengths just below it."""
+    """A finding if many more texts have the greatest length, in one of the units, than the lengths just below it.
+
+    Of several units, that which most texts were cut in: of those that are cut in bytes, some have as many characters too.
+    """
     units = {unit: measure(TEXT) for unit, (_, measure) in UNITS.items()}
-    sizes, share = part.select(**units), SHARES["greatest length"]
+    sizes, share, found = part.select(**units), SHARES["greatest length"], list[FindingRows]()
     for unit, (least, _) in UNITS.items():
         most = int(sizes.select(pl.max(unit)).item())
         if most >= least and (sizes[unit] == most).sum() >= CANDIDATE * share * len(sizes):
@@ -104,8 +107,8 @@ def _find_cut_texts(texts: pl.LazyFrame, part: pl.DataFrame, location: Location)
             # Texts of one form have as many words too.
             if is_spike and 2 * cut["is_open"].sum() >= len(cut) and len(cut.unique(["characters", "words"])) > 1:
                 detail = f"{most:,} {unit}; {cut['is_open'].sum() / len(cut):.0%} of them do not end a sentence"
-                return findings_where("cut_text", location, rows, pl.col(unit) == most, detail=detail)
-    return []
+                found += findings_where("cut_text", location, rows, pl.col(unit) == most, detail=detail)
+    return sorted(found, key=lambda one: -one.finding.count)[:1]
 
 
 HEADERS = (
@@ -208,11 +211,12 @@ def _propose_forms(texts: pl.Series) -> Iterator[Phrase]:
     opened = Counter(
         (" ".join([*own[:at], ""]), " ".join(["", *own[at + 1 :]])) for own in alike for at in range(len(own))
     )
-    forms = [(text.split("0"), "[0-9]+") for text in _frequent(numbered, least)]
-    for pieces, gap in [*forms, *((around, r"\S+") for around in _frequent(opened, least))]:
+    few = SHARES["numbered form"]
+    forms = [(text.split("0"), "[0-9]+", few) for text in _frequent(numbered, few * len(texts))]
+    for pieces, gap, share in [*forms, *((around, r"\S+", SHARES["clause"]) for around in _frequent(opened, least))]:
         if len("".join(pieces).split()) > 1:
             pattern = rf"\A{gap.join(map(pl.escape_regex, pieces))}\z"
-            yield "have the form", "_".join(pieces), pattern, SHARES["clause"]
+            yield "have the form", "_".join(pieces), pattern, share
 
 
 def _frequent(counts: Counter[Any], least: float) -> list[Any]:
@@ -288,6 +292,7 @@ def _compare_splits(
 
 
 FORMS = (
+    ("a carriage return", r"\r", DIFFERENCES["letters"]),
     ("a capital letter", r"\p{Lu}", DIFFERENCES["letters"]),
     ("a small letter", r"\p{Ll}", DIFFERENCES["letters"]),
     ("a Latin letter", r"\p{Latin}", DIFFERENCES["letters"]),

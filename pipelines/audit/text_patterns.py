@@ -49,9 +49,9 @@ STRAY_JOINER = rf"(?:^|[^{_JOINED}])[\x{{200C}}\x{{200D}}\x{{FE0F}}\x{{E0020}}-\
 # Accents and Korean vowels that follow the letter they belong to: NFC joins most of them with it.
 COMBINING = r"[\x{300}-\x{345}\x{3099}\x{309A}\x{1161}-\x{11FF}]"
 
-_ROLE = r"(?:Human|HUMAN|Assistant|ASSISTANT|Instruction|Input|### ?Response) ?:"
-ROLE = rf"(?:\n|[.!?] )[ \t]*{_ROLE}"
-TRANSCRIPT = rf"\A\s*{_ROLE}"
+_ROLE = r"(?:### ?)?(?:Human|HUMAN|Assistant|ASSISTANT|Instruction|Input) ?:|### ?Response ?:"
+ROLE = rf"(?:\n|[.!?] )[ \t]*(?:{_ROLE})"
+TRANSCRIPT = rf"\A\s*(?:{_ROLE})"
 
 # Each is decided by the first or the last few characters of a text, whereas stripping a text takes time for each of its bytes.
 _SPACE = "".join(f"\\x{{{ord(char):X}}}" for char in WHITE_SPACE)
@@ -85,6 +85,8 @@ _GARBLED = "ЕОЙ|БФШ|ПЗП|ЕУФ|УЛЙ|ПМШ|БМЙ|РТЙ|МПЧ|УФ�
 KOI8 = rf"[А-Яа-яё](?:{_GARBLED}|ПУФ)|(?:{_GARBLED})[А-Яа-яё]|ЮФП|ЬФП"
 # The lead bytes of Cyrillic in UTF-8 are ╨ and ╤ in cp866.
 CP866 = "(?:[╨╤][А-Яа-п░▒▓│┤╡╢╖╕╣║╗╝╜╛┐]){2}"
+# They are п and я in KOI8-R, which has signs for most of the other bytes.
+UTF8_AS_KOI8 = r"(?:[пя][\x{2500}-\x{25A0}°²·÷⌠∙√≈≤≥⌡©ё]){2}"
 # Windows-1251 as Latin-1: what was a Cyrillic consonant and a vowel, beside a third letter. No language has three such in a row.
 _CONSONANT_VOWEL = "[íòñðâëêìäïãçáæÍÒÑÐÂËÊÌÄÏÃÇÁÆ][îàåèóûÿÎÀÅÈÓÛß]"
 LATIN1 = f"[À-ÿ]{_CONSONANT_VOWEL}|{_CONSONANT_VOWEL}[À-ÿ]"
@@ -103,7 +105,8 @@ CODE = (
     r"(?:^|\n)>>> |(?:^|[\s;{])(?:function ?[A-Za-z0-9_]*\([^()\n]*\) ?\{|(?:var|let|const) [A-Za-z0-9_]+ ?= "
     r"|def [A-Za-z0-9_]+\([^\n]*\)(?: ->[^\n:]*)?:|#include ?[<\"]|(?:public|private|static) (?:static )?(?:void|class|int) "
     r"|@(?:Override|Autowired|property|staticmethod|classmethod|dataclass|media|import|param|return)(?:[^A-Za-z]|$)"
-    r"|from [A-Za-z0-9_.]+ import |import [A-Za-z0-9_.]+ as |using namespace )"
+    r"|from [A-Za-z0-9_.]+ import |import [A-Za-z0-9_.]+(?: as |\n)|using namespace "
+    r"|SELECT [^\n]+ FROM [A-Za-z0-9_.]+(?: WHERE| GROUP|;))"
     r"|document\.(?:getElement|querySelector|write\(|cookie)|console\.log\(|System\.out\.print|addEventListener\(|<\?php|<\?xml"
     r"|[A-Za-z0-9_.#-] ?\{\s*[a-z-]+ ?:[^{}\n;]+;"
 )
@@ -120,15 +123,20 @@ PRINTED = (
 
 NUMBER = r"\A\s*[+-]?\d+(?:[.,/–-]\d+|\s\d\d\d)*\s*%?\s*\z"  # also a date, a range or a fraction
 _MISSING = (
-    r"N/A|n/a|NA|n\.a\.|<NA>|None|NONE|null|NULL|Null|NaN|nan|NAN|undefined|[Нн]/[Дд]|[-–—_]+"
+    r"N/A|n/a|NA|n\.a\.|<NA>|None|NONE|none|TBD|TBA|unknown|null|NULL|Null|NaN|nan|NAN|undefined|[Нн]/[Дд]|[-–—_]+"
     r"|#(?:N/A|REF|VALUE|NUM|NULL|NAME\?|DIV/0|Н/Д|ССЫЛКА|ЗНАЧ|ЧИСЛО|ИМЯ\?|ДЕЛ/0)!?"
     r"|[\[(<](?i:deleted|removed|empty|missing|no text|удалено|пусто)[\])>]"
-    r"|(?i:no (?:text|data|title|description|content|comment)|not (?:available|specified|given|applicable|provided))"
+    r"|<?(?i:no ?(?:input|text|data|title|description|content|comment))>?|(?i:not (?:available|specified|given"
+    r"|applicable|provided))"
     r"|(?i:нет (?:данных|текста|описания|информации)|(?:данные )?не (?:указан|задан|заполнен)[оаы]?|данные отсутствуют)"
 )
 MISSING = rf"\A\s*(?:{_MISSING})[.!]?\s*\z"
 
 LINKS = r"\A\s*(?:(?:[-*•]|[0-9]+[.)])?\s*(?:https?://|www\.)\S+[\s,;]*)+\z"
+ADVERTISING = (
+    r"(?:BUY NOW|LIMITED OFFER|(?i:no prescription|casino bonus|payday loans))[^\n]*(?:https?://|www\.)"
+    r"|(?i:промокод) [A-ZА-Я0-9]{4}|(?i:подпи(?:шись|шитесь|сывайтесь) на (?:наш|мой) канал)"
+)
 # Symbols in a row that are not punctuation of strong feelings (`!!!`, `)))`), or nothing but symbols.
 SYMBOLS = r"(?:[#$%&*+/:;<=>@\\^_`{|}~\x{2500}-\x{25FF}\x{FF00}-\x{FF0F}-] ?){5}|\A[^\p{L}\p{M}\p{N}]+\z"
 WORD_CHARACTER = r"[\p{L}\p{M}\p{N}]"
@@ -147,7 +155,8 @@ def is_encoded(match: str) -> bool:
 E_MAIL = r"[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}"
 MASKED_E_MAIL = (
     r"[A-Za-z0-9._-]+ ?[\[({] ?(?:at|AT|@|собака) ?[\])}] ?[A-Za-z0-9-]+"
-    r"|[a-z0-9._-]+ (?:собака|at) (?:gmail|yahoo|hotmail|outlook|yandex|mail|rambler|inbox|bk) (?:точка|dot) [a-zа-я]+"
+    r"|[a-z0-9._-]+ собака [a-z0-9-]+\.[a-z]+|[a-z0-9._-]+ (?:собака|at) (?:gmail|yahoo|hotmail|outlook|yandex|mail"
+    r"|rambler|inbox|bk) (?:точка|dot) [a-zа-я]+"
 )
 _NUMBER = (
     r"\([0-9]{3}\) ?[0-9]{3}[-. ]?[0-9]{2}[-. ]?[0-9]{2}|[0-9]{3}[-./][0-9]{3}[-.][0-9]{4}"
@@ -166,19 +175,25 @@ _BEFORE, _AFTER = r"(?:^|[^0-9A-Za-z.,_/-])", r"(?:[^0-9A-Za-z_/-]|$)"
 IP_ADDRESS = (
     rf"{_BEFORE}(?:{_LARGE}(?:\.{_OCTET}){{3}}|{_OCTET}\.{_LARGE}(?:\.{_OCTET}){{2}}|(?:{_OCTET}\.){{2}}{_LARGE}\.{_OCTET}"
     rf"|(?:{_OCTET}\.){{3}}{_LARGE})(?:[^0-9A-Za-z.]|\.?(?:\s|$))|://(?:{_OCTET}\.){{3}}{_OCTET}[:/]"
+    r"|(?:^|[\s:])(?:[0-9a-f]{1,4}:){7}[0-9a-f]{1,4}(?:[^0-9a-f:]|$)"
 )
 KEY = (
     r"AKIA[0-9A-Z]{16}|gh[oprsu]_[A-Za-z0-9]{30}|github_pat_[A-Za-z0-9_]{20}|glpat-[A-Za-z0-9_-]{20}|hf_[A-Za-z0-9]{30}"
     r"|(?:^|[^A-Za-z0-9])sk-(?:proj-|ant-)?[A-Za-z0-9_]{20}|[rs]k_live_[A-Za-z0-9]{20}|AIza[A-Za-z0-9_-]{35}"
     r"|xox[abps]-[0-9A-Za-z-]{10}|eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8}|-----BEGIN [A-Z ]*PRIVATE KEY-----"
 )
-HANDLE = r"(?:^|[\s(«\"])@[A-Za-z][A-Za-z0-9_]{2,}(?:[,:;!?)»\"]|\.?\s|\.?$)"
+HANDLE = (
+    r"(?:^|[\s(«\"])@[A-Za-z][A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)?[A-Za-z0-9_](?:[,:;!?)»\"]|\.?\s|\.?$)"
+    r"|(?:^|[\s(/.])(?:t\.me|vk\.com|instagram\.com|facebook\.com|twitter\.com)/[A-Za-z0-9_.-]+"
+)
 _STATES = (
     "A[KLRZ]|C[AOT]|D[CE]|FL|GA|HI|I[ADLN]|K[SY]|LA|M[ADEINOST]|N[CDEHJMVY]|O[HKR]|PA|RI|S[CD]|T[NX]|UT|V[AT]|W[AIVY]"
 )
 ADDRESS = (
     rf"[A-Z][a-z]+ ?, (?:{_STATES}),? [0-9]{{5}}(?:[^0-9]|$)"
-    r"|[0-9]{2,5} (?:[A-Z][a-z]+ ){1,2}(?:Street|St|Avenue|Ave|Boulevard|Blvd|Road|Lane|Way|Drive),? "
+    # With three digits: films are called `21 Jump Street`.
+    r"|[0-9]{3,5} (?:[A-Z][a-z]+ ){1,2}(?:Street|St|Avenue|Ave|Boulevard|Blvd|Road|Lane|Way|Drive),? "
+    r"|[А-ЯЁ][а-яё-]+ (?:ул|пер|просп|бульв|пл)\.?, ?(?:д\. ?|дом )?[0-9]|[0-9], ?кв\. ?[0-9]"
     r"|(?:ул\.|улица|пр-т|просп\.|проспект|пер\.|шоссе) ?[А-ЯЁ][А-Яа-яё .-]{2,30}, ?(?:д\.|дом) ?[0-9]"
 )
 _ISSUERS = "4[0-9]{3}|5[1-5][0-9]{2}|220[0-4]|222[1-9]|22[3-9][0-9]|2[3-6][0-9]{2}|27[01][0-9]|2720|6011|6[245][0-9]{2}"
@@ -221,19 +236,30 @@ def is_iban(match: str) -> bool:
 
 _QUOTE = "['’]"
 REFUSAL = (
-    rf"\A[\s\"«*>(-]*(?:(?:I{_QUOTE}m (?:very )?sorry,?|I apologi[sz]e,?|Sorry,?|Unfortunately,)(?: but)? )?I(?:{_QUOTE}m| am)?"
-    rf" (?:cannot|can{_QUOTE}t|can not|unable to|not able to|not at liberty to)"
-    r" (?:fulfill|assist|help(?: you| with|[.!])|comply|provide|share|answer|generate|create|write|discuss|engage|complete)"
-    r"|[Aa]s an AI (?:language model|assistant)|as a (?:large )?language model|\A[\s\"«*>(-]*As an AI,"
-    r"|[Кк]ак (?:и любая )?(?:языковая модель|искусственный интеллект|ИИ),"
-    r"|\A[\s\"«*>(-]*(?:(?:К сожалению|Извините|Простите),? (?:но )?)?[Яя] не (?:могу|способен|способна)"
-    r" (?:помочь|выполнить|предоставить|обсуждать|создать|написать|сгенерировать|генерировать)"
+    rf"\A[\s\"«*>(-]*(?:(?:I(?:{_QUOTE}m| am) (?:(?:very|really|so) )?sorry,?|I apologi[sz]e,?|Sorry,?"
+    rf"|Unfortunately,)(?: but)? )?"
+    rf"I(?:{_QUOTE}m| am)? (?:cannot|can{_QUOTE}t|can not|won{_QUOTE}t|will not|unable to|not able to|not at liberty to"
+    rf"|not capable of)"
+    r" (?:fulfill?|translate|rewrite|give|helping|assist|help(?: you| with|[.!])|comply|provide|share|answer|generate"
+    r"|create|write|discuss|engage|complete)"
+    rf"|\A[\s\"«*>(-]*(?:(?:I(?:{_QUOTE}m| am) sorry,|I apologi[sz]e,) (?:I did(?:n{_QUOTE}t| not) (?:quite )?understand"
+    rf"|I do not have|but (?:you|could))"
+    rf"|(?:Could you|Please) provide (?:me with )?(?:the|more) [a-z]+ |It seems (?:that )?you forgot)"
+    r"|[Aa]s an (?:AI (?:language model|assistant)|artificial intelligence)|[Aa]s a (?:large )?language model"
+    r"|\A[\s\"«*>(-]*As an AI,"
+    r"|[Кк]ак (?:и любая )?(?:языковая модель|искусственный интеллект|ИИ),|[Бб]удучи языковой моделью|\AДавайте сменим тему"
+    r"|\A[\s\"«*>(-]*(?:(?:К сожалению|Извините|Простите|Прошу прощения),? (?:но )?)?[Яя] не (?:могу|способен|способна"
+    r"|в состоянии|имею права)"
+    r" (?:помочь|выполнить|перевести|перефразировать|предоставить|обсуждать|создать|написать|сгенерировать|генерировать)"
     r"|В интернете есть много сайтов с информацией на эту тему"
 )
 PREFACE = (
-    rf"\A[\s\"«*>(-]*(?:Sure|Certainly|Of course|Absolutely)[!,.]+ (?:[Hh]ere(?: is|{_QUOTE}s| are)|I can help|let me know)"
-    rf"|\A[\s\"«*>(-]*Here(?: is|{_QUOTE}s) (?:the|a|an|your|my) (?:[a-z]+ )?"
-    r"(?:translat|rewrit|revis|paraphras|summar|correct|generat|draft)"
+    rf"\A[\s\"«*>(-]*(?:Sure|Certainly|Of course|Absolutely)[!,.]+"
+    rf" (?:[Hh]ere(?: is|{_QUOTE}s| are)|I can help|let me know|I{_QUOTE}d be happy)"
+    rf"|\A[\s\"«*>(-]*(?:Based on the (?:given|provided|above|feedback)|A possible question)"
+    rf"|\A[\s\"«*>(-]*Here(?: is|{_QUOTE}s) (?:the|an?|your|my|one) (?:[A-Za-z]+ )?"
+    r"(?:question|translat|rewrit|revis|paraphras|summar|correct|generat|draft|edited|program|function|implementation"
+    r"|solution|way to)"
     r"|\A[\s\"«*>(-]*(?:Конечно|Разумеется|Хорошо)[!,.]+ [Вв]от"
     r"|\A[\s\"«*>(-]*Вот (?:[а-яё]+ )?(?:перевод|пересказ|перефраз|исправленн|переписанн|сгенерированн)"
 )
@@ -241,7 +267,7 @@ _TAGS = "url|img|quote|color|spoiler"
 _TOKENS = "unk|UNK|pad|PAD|mask|MASK|[be]os|[BE]OS|sep|SEP|cls|CLS"
 TOKENS = (
     rf"<\|[A-Za-z_]+\|>|<</?SYS>>|\[/?INST\]|\[(?:CLS|SEP|PAD|UNK|MASK)\]|<(?:{_TOKENS})>|<(?:start|end)_of_turn>"
-    r"|__(?:eou|eot|EOS|BOS|UNK)__"
+    r"|__(?:eou|eot|EOS|BOS|UNK)__|(?:^|\s)UNK(?:[\s.,]|$)"
 )
 # A heading without a colon, unlike a part of a prompt (`### Response:`); two asterisks around words, not in a censored one.
 MARKDOWN = (
@@ -251,25 +277,28 @@ MARKDOWN = (
 WIKI = (
     r"\[\[[A-Za-zА-яЁё:][^\[\]\n]*\]\]|\{\{[^{}\n]+[|:][^{}\n]*\}\}|'''[^'\n]+'''|(?:^|\n)==+ ?[^=\n]+ ?==+(?:\n|$)|\{\|"
     # Of a citation, also as a tokenizer divides it.
-    r"|\{ ?\{ ?[Cc]ite |\|(?:title|work|publisher|url|accessdate|access-date|archive-url) ?="
+    r"|\{ ?\{ ?[Cc]it(?:e |ation needed)|(?:^|\s)== [A-Za-zА-яЁё][^=\n]* ==(?:\s|$)"
+    r"|\|(?:title|work|publisher|url|accessdate|access-date|archive-url) ?="
 )
 LATEX = (
     r"\\[A-Za-z]{2,} ?\{|\\(?:alpha|beta|gamma|lambda|sigma|theta|pi|times|cdot|leq|geq|infty|sum|left|right)(?:[^A-Za-z]|$)"
     r"|(?:^|[^\\])\$[^$\s0-9][^$\n]*[\^_\\][^$\n]*[^$\s\\]\$(?:[\s.,;:)!?-]|$)"
 )
+VARIABLES = r"(?:^|[\s\"'«(:,>])\{\{? ?[A-Za-z_][A-Za-z0-9_. ]+\}?\}|\$\{[A-Za-z0-9_]+\}|%\([a-z_]+\)s"
+FORMATS = r"(?:^|[\s\"'«(:=])%[sd](?:$|[\s\"'».,:;!?)])"
 _LEFT_OUT = "REDACTED|NAME|PERSON|USER|USERNAME|URL|LINK|EMAIL|PHONE|NUMBER|DATE|ADDRESS|LOCATION|ORG|ORGANIZATION"
 LEFT_OUT = (
-    rf"[\[<](?:{_LEFT_OUT}|[Ll]ink|Insert [A-Z][a-z]+|[A-Z][a-z]+{_QUOTE}s [Nn]ame)[\]>]|\((?:REDACTED|Redacted)\)"
-    r"|\[(?i:your|insert)(?: [A-Za-z]+){1,4}\]|HTTPURL"
+    rf"[\[<](?:(?:{_LEFT_OUT})(?:_?[0-9]+)?|[Ll]ink|Insert [A-Z][a-z]+|[A-Z][a-z]+{_QUOTE}s [Nn]ame)[\]>]|\((?:REDACTED"
+    rf"|Redacted)\)"
+    rf"|\[(?i:your|insert)(?: [A-Za-z]+){{1,4}}\]|HTTPURL|\$(?:{_LEFT_OUT})(?:[^A-Za-z]|$)"
     r"|\[(?i:ваше?|ваша|вставьте|укажите)(?: [а-яё]+){1,4}\]|\[(?:ИМЯ|ФИО|АДРЕС|ТЕЛЕФОН|НАЗВАНИЕ|ДАТА|ДАННЫЕ УДАЛЕНЫ)\]"
 )
 # What a reader of CSV turns into one quotation mark, before a word: not `print("")`, `"one""two"` or `ООО "Фирма "Мёд""`.
-# Also as a treebank writes them.
-DOUBLED_MARK = r"""(?:\A"?|[\s(\[«,—-])""[\p{L}\p{N}]|`` ''\s"""
+DOUBLED_MARK = r"""(?:\A"?|[\s(\[«,—-])""[\p{L}\p{N}]"""
 # The end of a record and its line, or the start of the next: `text,1`, `text",joy`, `"text","joy"` and `"`, `17,"text`.
 SEVERAL_RECORDS = (
     r'[^\s\d][,;\t]-?[0-9]+(?:\.[0-9]+)?"?\r?\n|"[,;\t][^\s",;()=\[\]{}<>]{1,20}"?\r?\n|"[,;\t]"[^"\n]*"\r?\n"'
-    r'|\n"?[0-9A-Za-z_-]{1,40}[,;\t]"[^\s",]'
+    r'|\n"?[0-9A-Za-z_-]{1,40}[,;\t]"[^\s",]|\n[^\s,;]+[,;\t]-?[0-9]+[,;\t][^\s,;]'
 )
 
 # Kind, part and pattern.
@@ -281,6 +310,7 @@ RESIDUE = (
     ("encoding_residue", "question marks for letters", LOST_LETTERS),
     ("encoding_residue", "KOI8-R read as Windows-1251", KOI8),
     ("encoding_residue", "UTF-8 read as cp866", CP866),
+    ("encoding_residue", "UTF-8 read as KOI8-R", UTF8_AS_KOI8),
     ("encoding_residue", "Windows-1251 read as Latin-1", LATIN1),
     ("encoding_residue", "printed values", PRINTED),
     ("html_residue", "", HTML),
@@ -297,6 +327,8 @@ RESIDUE = (
     ("number_text", "", NUMBER),
     ("missing_value_text", "", MISSING),
     ("junk_text", "links", LINKS),
+    ("junk_text", "advertising", ADVERTISING),
+    ("junk_text", "hexadecimal digits", r"(?:\A|\s)[0-9a-f]{40}"),
     ("prompt_residue", "refusals of a language model", REFUSAL),
     ("prompt_residue", "prefaces of a language model", PREFACE),
     ("markup_residue", "wiki", WIKI),
@@ -310,12 +342,6 @@ RESIDUE = (
     ("markup_residue", "headings in brackets", r"\[(?:header|title|step|substeps)\]"),
     ("markup_residue", "code", CODE),
     ("markup_residue", "JSON", r"\{\s*\"[^\"\n]+\"\s*:|\A\s*\{'[^'\n]+' ?:"),
-    (
-        "placeholder",
-        "variables",
-        r"(?:^|[\s\"'«(:,>])\{\{? ?[A-Za-z_][A-Za-z0-9_. ]+\}?\}|\$\{[A-Za-z0-9_]+\}|%\([a-z_]+\)s",
-    ),
-    ("placeholder", "formats", r"(?:^|[\s\"'«(:=])%[sd](?:$|[\s\"'».,:;!?)])"),
     ("placeholder", "names for what is left out", LEFT_OUT),
     ("placeholder", "filler text", r"(?i)lorem ipsum|dolor sit amet"),
     ("personal_data", "e-mail addresses", E_MAIL),

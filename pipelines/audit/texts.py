@@ -29,6 +29,7 @@ from pipelines.audit.text_patterns import (
     DOUBLE_FULL_STOP,
     ESCAPES,
     FOREIGN_LETTER,
+    FORMATS,
     HANDLE,
     INVISIBLE,
     LATIN_BESIDE_CYRILLIC,
@@ -45,6 +46,7 @@ from pipelines.audit.text_patterns import (
     SYMBOLS,
     TRANSCRIPT,
     TWO_CHARACTERS,
+    VARIABLES,
     VISIBLE,
     WORD_CHARACTER,
 )
@@ -70,6 +72,7 @@ _SPEAKER = re.compile(r"\A(?:Human|Assistant|User|AI)(?: assistant| user)?: *", 
 # Fewer words without the end of a sentence are a title in a list, or a line of a program.
 _IS_SENTENCE = re.compile(r"""[.!?…]["'»”’)]*\Z|(?:\S+\s+){7}""")
 LOOP_END = 6  # characters that recur in a loop, or more
+LONG_LOOP = 60  # characters
 
 
 def repeats_a_sentence(text: pl.Expr) -> pl.Expr:
@@ -145,17 +148,17 @@ def _is_loop(text: pl.Expr) -> pl.Expr:
 
 
 def _ends_in_loop(text: str) -> bool:
-    """Whether the last half of a text or more is one character, word or phrase, four times in a row or more."""
+    """Whether a text ends in one character, word or phrase, four times in a row or more: its half, or LONG_LOOP characters."""
     period = len(text) - LOOP_END - text.rfind(text[-LOOP_END:], 0, -1)
     pairs = zip(text[::-1], text[::-1][period:], strict=False)
     length = period + next(
         (place for place, (char, earlier) in enumerate(pairs) if char != earlier), len(text) - period
     )
-    return length >= 4 * period and 2 * length >= len(text)
+    return length >= 4 * period and length >= min(len(text) / 2, LONG_LOOP)
 
 
 def _outside_code(pattern: str) -> Callable[[TextForms], pl.Expr]:
-    return lambda text: text.received.str.contains(pattern) & ~text.received.str.contains(CODE)
+    return lambda text: text.received.str.contains(pattern) & ~text.received.str.contains(f"```|{CODE}")
 
 
 def _with_check(pattern: str, is_valid: Callable[[str], bool]) -> Callable[[TextForms], pl.Expr]:
@@ -231,6 +234,8 @@ TEXT_CONDITIONS = (
     TextCondition("junk_text", "symbols", SYMBOLS, lambda text: _is_mostly_symbols(text.received)),
     TextCondition("junk_text", "loops", test=lambda text: _is_loop(text.received)),
     TextCondition("personal_data", "handles", HANDLE, _outside_code(HANDLE)),
+    TextCondition("placeholder", "variables", VARIABLES, _outside_code(VARIABLES)),
+    TextCondition("placeholder", "formats", FORMATS, _outside_code(FORMATS)),
     *(TextCondition(kind, part, pattern, _with_check(pattern, check)) for kind, part, pattern, check in CHECKED),
 )
 TEXT_KINDS = tuple(dict.fromkeys(condition.kind for condition in TEXT_CONDITIONS))

@@ -68,6 +68,7 @@ LISTED = 100  # rows of a finding, for programs
 MOST = 10_000  # rows of a split
 WORK = 20_000_000  # characters times labels of a split: about a minute
 MAX_GROUPS = 20  # values of a column that divides the rows into groups
+INVERTED = 0.15  # labels of pairs that fall with what both sides share as strongly as this may be inverted
 LAGS = (1, -1, 2, -2, 3, -3)  # rows that labels may have moved
 WEAK = 0.3  # from chance to always right: below that, labels may be shifted
 MAX_SPREAD = 2.25  # between the variances of the scores of two splits
@@ -292,28 +293,31 @@ def _view_pairs(examined: Examined, *, graded: bool) -> View:
     correlations = (ranks[0] * ranks[1:]).mean(axis=1, keepdims=True)
     own, *others = ranks[0] * ranks[1:] + correlations * (1 - (ranks[0] ** 2 + ranks[1:] ** 2) / 2)
     inverted, far = {"labels look inverted": -own}, np.abs(ranks[0] - ranks[1])
-    moved = {_moved(lag): other for lag, other in zip(LAGS, others, strict=True)} | (inverted if graded else {})
+    moved = {_moved(lag): other for lag, other in zip(LAGS, others, strict=True)}
+    moved |= inverted if graded or own.mean() <= -INVERTED else {}
     return View(examined, own, moved, inverted, far - FAR_RANKS, far, pl.DataFrame({"rank deviations": far.round(1)}))
 
 
 def find_disagreements(views: Sequence[View], *, graded: bool) -> tuple[list[FindingRows], list[str]]:
     """Splits on which the model does far worse than on the first one, or would do far better without a damage; and all scores.
 
-    What has moved is claimed by itself, another damage only of a score that is far below that of the first split. graded: the
-    labels are scores, so that those of two splits are spread alike.
+    What has moved is claimed by itself, another damage only of a score that is far below that of the first split (of pairs, of
+    which nothing is learned, of the best one). graded: the labels are scores, so that those of two splits are spread alike.
     """
-    findings, notes, first = list[FindingRows](), list[str](), views[0].measure(views[0].own)
+    findings, notes = list[FindingRows](), list[str]()
+    best_view = views[0] if views[0].examined.names else max(views, key=lambda view: view.own.mean())
+    reference = best_view.measure(best_view.own)
     usual = max(float(views[0].examined.labels().var()), 10.0**-DIGITS)
     what = "balanced accuracy" if views[0].examined.names else "correlation of labels with common trigrams"
     for view in views:
         labels, candidates, (score, low, high) = view.examined.labels(), dict(view.moved), view.measure(view.own)
         looked_at = f"{len(labels):,} of {len(view.examined.all_labels):,} {view.examined.split} rows looked at"
-        compared = "" if view is views[0] else f", {_show(*first)} on {views[0].examined.split}"
+        compared = "" if view is best_view else f", {_show(*reference)} on {best_view.examined.split}"
         notes.append(f"{looked_at}: {what} {_show(score, low, high)}{compared}")
         least, reason = score + MIN_DISAGREEMENT * (1 if view.examined.names else 2), ""
-        if high < first[1] and first[0] >= least:
+        if high < reference[1] and reference[0] >= least:
             candidates |= view.other
-            least, reason = max(least, (score + first[0]) / 2), "no shift or permutation explains it"
+            least, reason = max(least, (score + reference[0]) / 2), "no shift or permutation explains it"
         name = max(candidates, key=lambda name: candidates[name].mean(), default="")
         if name and candidates[name].mean() >= least and (best := view.measure(candidates[name]))[1] > high:
             reason = f"{name}, without which it is {_show(*best)}"

@@ -95,11 +95,9 @@ FOUND = {
             "<Link>",
             "<link>",
             "[REDACTED]",
-            "[Your Name]",
         ),
         *(
-            "<Link>",
-            "<link>",
+            "[Your Name]",
             "[insert name here]",
             "[Queen's name]",
             "<Insert Honey>",
