@@ -458,6 +458,16 @@ before those corrections, all kinds had a precision of 0.97 or more except `html
 someone asked for), `placeholder` (5 of 7: variables of programs) and `personal_data` (34 of 84: the film `21 Jump Street`).
 Kinds of single characters, such as `invisible_character`, cannot be judged by reading.
 """
+DAMAGE_HEADER = """\
+## What is found of damage that others planted
+
+Two writers (language models) who had seen neither the auditor nor its tests planted damage into real texts, each kind
+alone: one from a list of defects, one from public reports (a link for each). Digests of both were kept before the auditor
+was changed. A third read what `check` and its profile found, and said whether it names the damage: its kind, its column
+and, within a fifth, its count. *At first* is what the auditor named when it saw the damage for the first time; *now* is
+after it was improved with what it had missed, so only the first is a measurement. `benchmarks/damage.py` plants,
+`benchmarks/damage_verdicts.tsv` has each verdict.
+"""
 MEASURED_HEADER = """\
 ## How well they are found: defined
 
@@ -481,7 +491,26 @@ def render_page() -> str:
         header = ["| kind | what it means | what is counted |", "| --- | --- | --- |"]
         sections.append("\n".join([f"## {severity}", "", MEANING[severity], "", *header, *rows]) + "\n")
     judged, planted = (BENCHMARKS.joinpath(name).read_text("utf-8") for name in ("judged_hits.md", "audit_quality.md"))
-    return "\n".join([*sections, JUDGED_HEADER, judged, MEASURED_HEADER, planted])
+    return "\n".join([*sections, JUDGED_HEADER, judged, DAMAGE_HEADER, _tabulate_damage(), MEASURED_HEADER, planted])
+
+
+def _tabulate_damage() -> str:
+    """How many kinds of damage are named, and the names of those that are not."""
+    lines = BENCHMARKS.joinpath("damage_verdicts.tsv").read_text("utf-8").splitlines()[1:]
+    verdicts = [line.split("\t") for line in lines]  # writer, damage, dataset, at first, now, by
+    rows = [
+        "| damage from | kinds | named at first | named now | of these by the profile alone |",
+        "| --- | ---: | ---: | ---: | ---: |",
+    ]
+    for writer, source in (("described", "a list of defects"), ("reported", "public reports")):
+        own = [verdict for verdict in verdicts if verdict[0] == writer]
+        counts = [len(own), *(sum(verdict[at] == "named" for verdict in own) for at in (3, 4))]
+        rows.append(
+            "| {} | {} | {} | {} | {} |".format(source, *counts, sum(verdict[5] == "profile" for verdict in own))
+        )
+    missed = {word: ", ".join(verdict[1] for verdict in verdicts if verdict[4] == word) for word in ("part", "none")}
+    rows += ["", f"Named in part: {missed['part']}.", "", f"Not named: {missed['none']}."]
+    return "\n".join(rows) + "\n"
 
 
 def _escape(text: str) -> str:

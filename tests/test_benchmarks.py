@@ -1,6 +1,8 @@
 """The benchmarks: what they compare with is an extra, and each says so where it is missing."""
 
 import ast
+import hashlib
+import importlib
 import os
 import re
 import subprocess
@@ -29,7 +31,15 @@ def imported_modules(path: Path) -> set[str]:
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             names.add(node.module)
-    ours = {"benchmarks", "builders", "cards", "pipelines", "tests", *(script.stem for script in SCRIPTS)}
+    ours = {
+        "benchmarks",
+        "builders",
+        "cards",
+        "embedding_datasets",
+        "pipelines",
+        "tests",
+        *(script.stem for script in SCRIPTS),
+    }
     return {name.split(".")[0] for name in names} - sys.stdlib_module_names - ours
 
 
@@ -58,3 +68,22 @@ def test_a_benchmark_without_its_extra_says_what_to_install_before_any_work(path
 
 def test_there_are_benchmarks_that_need_the_extra() -> None:
     assert {name for names in COMPARED.values() for name in names} == EXTRA
+
+
+def test_the_planters_of_damage_are_as_they_were_frozen() -> None:
+    folder = ROOT / "benchmarks"
+    for line in (folder / "damage.sha256").read_text("utf-8").splitlines():
+        digest, name = line.split()
+        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
+
+
+def test_each_damage_has_a_verdict() -> None:
+    lines = (ROOT / "benchmarks" / "damage_verdicts.tsv").read_text("utf-8").splitlines()[1:]
+    judged = [tuple(line.split("\t")[:3]) for line in lines]
+    planted = [
+        (writer, damage.name, damage.dataset)
+        for writer in ("described", "reported")
+        for damage in importlib.import_module(f"benchmarks.damage_{writer}").DAMAGES
+    ]
+    assert judged == planted
+    assert {line.split("\t")[at] for line in lines for at in (3, 4)} == {"named", "part", "none"}
