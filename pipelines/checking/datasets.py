@@ -4,6 +4,7 @@ The rules are those of mteb 2.26. What it accepts is accepted silently (`_id` fo
 are words); what makes it fail or score wrongly is a finding, and the rows are still audited where that is possible.
 """
 
+import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -41,6 +42,7 @@ from pipelines.checking.data_files import Location, Tables, all_paths, list_file
 from pipelines.checking.formats import NAMES, extension, find_dialect, scan_files, unreadable_file
 from pipelines.checking.layouts import translate
 from pipelines.release.resolution import CARD, Files
+from pipelines.scores.results import require_packages
 
 
 @dataclass(frozen=True)
@@ -121,12 +123,9 @@ Profiler = Callable[[tasks.Task, Frames], tuple[list[FindingRows], list[str]]]
 
 def load_profiler(*, for_programs: bool) -> Profiler:
     """What finds damage that is learned; with more rows for programs. Raises UsageError where its packages are not installed."""
-    from pipelines.scores.results import require_packages
-
     require_packages()
-    from pipelines.profile.searches import LISTED, profile_tables
-
-    return partial(profile_tables, listed=LISTED) if for_programs else profile_tables
+    searches = importlib.import_module("pipelines.profile.searches")
+    return partial(searches.profile_tables, listed=searches.LISTED) if for_programs else searches.profile_tables
 
 
 @dataclass(frozen=True)

@@ -209,9 +209,8 @@ def evaluate_model(
             ) from error
     [scores] = result.scores[values.split]
     frames = folder.scan_tables(release_dir, manifest.tables)
-    from pipelines.scores.model_intervals import model_interval  # with scikit-learn, which takes a second
-
-    low_high = model_interval(dataset.task, frames, values.split, predicted, float(scores["main_score"]))
+    intervals = importlib.import_module("pipelines.scores.model_intervals")  # with scikit-learn, which takes a second
+    low_high = intervals.model_interval(dataset.task, frames, values.split, predicted, float(scores["main_score"]))
     published = published_score(dataset, model) if manifest.complete else None
     return ModelScore(
         model=model,
