@@ -1,48 +1,34 @@
-"""Compare the search for leaked texts with datatrove's n-gram decontamination and with a set of 13-grams.
+"""Measure the search for leaked texts in a large generated corpus. benchmarks/decontaminators.py compares it with other tools.
 
     python benchmarks/contamination.py                                   50,000 documents, an index of 100,000 texts
     python benchmarks/contamination.py --documents 200000 --texts 400000 --rounds 3
-    python benchmarks/contamination.py --programs ours --documents 1000000 --texts 400000   ours alone
+    python benchmarks/contamination.py --programs ours --documents 1000000 --texts 400000
 
 Benchmarks and a corpus are generated (benchmarks/planted_leaks.py): documents of about 1,000 characters, one row in a hundred
 with a planted leak. In each round the programs read the same Parquet file, one after the other, each in a separate process:
 
 - ours: what `embedding-datasets contamination scan --matches` does, on two threads; the texts of the benchmarks are available;
 - ours, one thread: the same, with POLARS_MAX_THREADS=1;
-- ours, two processes: the same, with `--jobs 2`. Each process loads the index, which is part of its time;
-- datatrove: NGramsDecontFilter with its default configuration (12-grams, xxhash) and its default language, English. Its indexer
-  needs lighteval, for that library's own list of tasks: its compute_hashes is called on each text instead, and its filter on each
-  document; one thread;
-- 13-grams: a Python set of all runs of 13 words (`re.findall(r"\\w+", text.lower())`), one thread.
+- ours, two processes: the same, with `--jobs 2`. Each process loads the index, which is part of its time.
 
-The last two are given title and text as one document, so that they can find what is split. They list rows. Ours also names the
-text and the kind of each match: a leak counts as found only if the right texts are named, and every match is checked again by
-the definitions, in plain Python.
-
-datatrove is not installed by any extra: python -m pip install datatrove spacy loguru regex "xxhash<4" orjson
-Without it, its column says so.
+A leak counts as found only if the right texts are named, and every match is checked again by the definitions, in plain Python.
 """
 
 import argparse
-import importlib
 import json
 import os
-import re
 import resource
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 import polars as pl
 
@@ -52,18 +38,12 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.planted_leaks import (  # noqa: E402
     LEAKS,
     OTHERS,
-    SHORT,
     benchmark_texts,
     is_match,
     open_benchmarks,
-    read_documents,
     write_benchmarks,
     write_corpus,
 )
-
-NGRAM = 13
-HASHES = Path("hashes", "benchmarks.index.hashes")
-DATATROVE = ("datatrove", "spacy", "loguru", "regex", "xxhash")
 
 
 def main() -> None:
@@ -80,15 +60,11 @@ def main() -> None:
         nargs="+",
         choices=PROGRAMS,
         default=DEFAULT,
-        help="programs to run (default: all but two-processes)",
+        help="programs to run (default: ours and one-thread)",
     )
     add("--folder", type=Path, help="work in this folder and keep it (default: a temporary folder)")
     add("--run", choices=PROGRAMS, help=argparse.SUPPRESS)
-    add("--index", action="store_true", help=argparse.SUPPRESS)
     options = arguments.parse_args()
-    if options.index:
-        index_datatrove(options.folder)
-        return
     if options.run:
         print(json.dumps(asdict(PROGRAMS[options.run].run(options.folder))))
         return
@@ -99,7 +75,7 @@ def main() -> None:
         print(f"{options.documents:,} documents, index of {options.texts:,} texts, seed {options.seed}", flush=True)
         runs: dict[str, list[Cost]] = {name: [] for name in options.programs}
         for _ in range(options.rounds):
-            for name in [name for name in options.programs if is_installed(name)]:
+            for name in options.programs:
                 print(f"  {name}, load of the machine {os.getloadavg()[0]:.1f}", file=sys.stderr, flush=True)
                 runs[name].append(measure(name, folder))
         print(table(folder, runs))
@@ -211,97 +187,18 @@ def scratch_folder(folder: Path, name: str) -> Iterator[Path]:
         shutil.rmtree(scratch)
 
 
-def run_set(folder: Path) -> Cost:
-    """The obvious script."""
-    watch = Watch()
-    grams = {gram for text in benchmark_texts(folder).values() for gram in word_runs(text)}
-
-    def is_listed(text: str) -> bool:
-        return any(gram in grams for gram in word_runs(text))
-
-    return _list_rows(folder, "13-grams", is_listed, watch, read_documents)
-
-
-def word_runs(text: str) -> Iterator[str]:
-    """The runs of 13 words of a text."""
-    words = re.findall(r"\w+", text.lower())
-    return (" ".join(words[start : start + NGRAM]) for start in range(len(words) - NGRAM + 1))
-
-
-def index_datatrove(folder: Path) -> None:
-    """Write the index of datatrove: the hashes of all runs of 12 words, by its own function."""
-    n_grams, numpy = import_datatrove("datatrove.pipeline.decont.n_grams"), importlib.import_module("numpy")
-    hashes = folder / HASHES
-    hashes.parent.mkdir(exist_ok=True)
-    indexer = object.__new__(n_grams.NGramsDecontIndexer)  # its __new__ wants lighteval, which texts do not need
-    indexer.__init__(str(hashes.parent))
-    found: set[int] = set()
-    for text in benchmark_texts(folder).values():
-        found.update(indexer.compute_hashes(text, ""))
-    numpy.fromiter(found, indexer.config.hash_config.np_dtype).tofile(hashes)
-
-
-def run_datatrove(folder: Path) -> Cost:
-    """Datatrove's own reader and filter, with their defaults."""
-    watch = Watch()
-    n_grams, readers = map(import_datatrove, ("datatrove.pipeline.decont.n_grams", "datatrove.pipeline.readers"))
-
-    def read(path: Path) -> Iterator[Any]:
-        def adapter(_self: Any, row: dict[str, Any], _path: str, number: int | str) -> dict[str, Any]:
-            title = row["title"]
-            return {"text": f"{title} {row['text']}" if title else row["text"], "id": str(number)}
-
-        return iter(readers.ParquetReader(str(path.parent), glob_pattern=path.name, adapter=adapter).run())
-
-    decont = n_grams.NGramsDecontFilter(str(folder / HASHES.parent))
-    return _list_rows(folder, "datatrove", lambda document: decont.filter(document) is not True, watch, read)
-
-
-def import_datatrove(name: str) -> Any:
-    """Import a module of datatrove; it logs nothing."""
-    here = str(Path(__file__).parent)
-    sys.path[:] = [path for path in sys.path if path != here]  # spaCy imports another `catalogue` than the one here
-    importlib.import_module("loguru").logger.remove()
-    return importlib.import_module(name)
-
-
-def _list_rows(
-    folder: Path, name: str, is_listed: Callable[[Any], bool], watch: Watch, read: Callable[[Path], Iterator[Any]]
-) -> Cost:
-    """Write the rows of the corpus that a function lists; the watch has started already."""
-    for document in read(folder / "head.parquet"):
-        is_listed(document)
-    watch.lap()
-    number, rows = 0, []
-    for number, document in enumerate(read(folder / "corpus.parquet"), 1):
-        if is_listed(document):
-            rows.append(number - 1)
-    pl.DataFrame({"row": rows}, {"row": pl.Int64}).write_parquet(folder / f"{name}.parquet")
-    watch.lap()
-    return watch.cost(number)
-
-
 ONE_THREAD = {"POLARS_MAX_THREADS": "1"}
 PROGRAMS = {
     "ours": Program("ours", run_ours, {}),
     "one-thread": Program("ours, one thread", partial(run_ours, name="one-thread"), ONE_THREAD),
     "two-processes": Program("ours, two processes", partial(run_ours, name="two-processes", workers=2), {}),
-    "datatrove": Program("datatrove", run_datatrove, {}),
-    "13-grams": Program("13-grams", run_set, {}),
 }
-DEFAULT = ["ours", "one-thread", "datatrove", "13-grams"]
-
-
-def is_installed(name: str) -> bool:
-    """Whether the libraries of a program are there."""
-    return name != "datatrove" or all(find_spec(module) for module in DATATROVE)
+DEFAULT = ["ours", "one-thread"]
 
 
 def measure(name: str, folder: Path) -> Cost:
     """Run a program in a separate process."""
     command = [sys.executable, __file__, "--folder", str(folder.resolve())]
-    if name == "datatrove" and not (folder / HASHES).exists():
-        subprocess.run([*command, "--index"], cwd=ROOT, check=True)
     environment = os.environ | PROGRAMS[name].environment
     process = subprocess.run(
         [*command, "--run", name], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False, env=environment
@@ -313,26 +210,16 @@ def measure(name: str, folder: Path) -> Cost:
 
 @dataclass(frozen=True)
 class Found:
-    """What a program found. rows: those with their leak. listed: all that it names. wrong: how many matches or rows are none."""
+    """What a program found. rows: those with their leak. listed: all that it names. wrong: how many matches are none."""
 
     rows: set[int]
     listed: set[int]
     wrong: int
 
 
-def read_found(folder: Path, name: str) -> Found:
-    """What a program found, checked."""
-    frame = pl.read_parquet(folder / f"{name}.parquet")
-    plants = pl.read_parquet(folder / "plants.parquet")
-    if "kind" in frame.columns:
-        return check_matches(folder, frame, plants)
-    listed = set(frame["row"])
-    return Found(listed, listed, len(listed.difference(plants["row"])))
-
-
-def check_matches(folder: Path, matches: pl.DataFrame, plants: pl.DataFrame) -> Found:
-    """Matches of ours: which leaks they are of, and how many are none by the definition of their kind."""
-    texts, wrong = benchmark_texts(folder), 0
+def check_matches(folder: Path, matches: pl.DataFrame) -> Found:
+    """Matches: which leaks they are of, and how many are none by the definition of their kind."""
+    plants, texts, wrong = pl.read_parquet(folder / "plants.parquet"), benchmark_texts(folder), 0
     corpus = (
         pl.scan_parquet(folder / "corpus.parquet")
         .with_row_index("corpus_row")
@@ -362,7 +249,7 @@ def table(folder: Path, runs: dict[str, list[Cost]]) -> str:
     """The Markdown table of all programs."""
     plants = pl.read_parquet(folder / "plants.parquet")
     ran = {name: costs for name, costs in runs.items() if costs}
-    found = {name: read_found(folder, name) for name in ran}
+    found = {name: check_matches(folder, pl.read_parquet(folder / f"{name}.parquet")) for name in ran}
     base = next(iter(ran))
 
     def middle(value: Callable[[Cost], float], name: str) -> float:
@@ -382,32 +269,26 @@ def table(folder: Path, runs: dict[str, list[Cost]]) -> str:
         ("memory after the first document, MB", lambda name: f"{middle(lambda c: c.loaded, name) / 1e6:,.0f}"),
         ("peak memory, MB", lambda name: f"{max(cost.peak for cost in ran[name]) / 1e6:,.0f}"),
     ]
-    groups = {kind: plants.filter(pl.col("kind") == kind) for kind in LEAKS}
-    leaks = plants.filter(pl.col("kind").is_in(list(LEAKS)))
-    groups[f"all leaks of texts below {SHORT} words"] = leaks.filter(pl.col("words") < SHORT)
-    groups[f"all leaks of texts of {SHORT} words or more"] = leaks.filter(pl.col("words") >= SHORT)
-    for title, group in groups.items():
-        rows.append((f"found: {title} ({len(group):,})", partial(_share, found, set(group["row"]), "rows")))
-    for kind, count in Counter(plants["kind"].to_list()).items():
-        if kind in OTHERS:
-            own = set(plants.filter(pl.col("kind") == kind)["row"])
-            rows.append((f"no leak, but listed: {kind} ({count:,})", partial(_share, found, own, "listed")))
+    groups = {kind: set(group["row"]) for [kind], group in plants.group_by("kind", maintain_order=True)}
+    rows += [(f"found: {kind} ({len(groups[kind]):,})", partial(_share, found, groups[kind], "rows")) for kind in LEAKS]
+    rows += [
+        (f"no leak, but listed: {kind} ({len(groups[kind]):,})", partial(_share, found, groups[kind], "listed"))
+        for kind in OTHERS
+    ]
     rows.append(("wrong", lambda name: f"{found[name].wrong:,}"))
     lines = ["", f"| | {' | '.join(PROGRAMS[name].title for name in ran)} |", f"| --- |{' ---: |' * len(ran)}"]
     lines += [f"| {title} | {' | '.join(cell(name) for name in ran)} |" for title, cell in rows]
-    lines += [f"\n{name}: not run, because it is not installed; see --help" for name in runs if name not in ran]
     return "\n".join([*lines, "", LEGEND])
 
 
 def _share(found: dict[str, Found], rows: set[int], which: str, name: str) -> str:
-    return f"{len(rows & getattr(found[name], which)) / len(rows):.2%}" if rows else "none planted"
+    return f"{len(rows & getattr(found[name], which)) / len(rows):.2%}"
 
 
 LEGEND = """\
 Speed leaves out what the first document costs: loading libraries and the index. Numbers are medians over the rounds, a ratio is
 the median of those of each round. `no leak, but listed`: texts edited until 50 to 85 % of their shingles are left, a passage of
-15 to 25 words of a longer text, a notice that many texts have. By n-grams these are leaks; ours looks for whole texts. `wrong`:
-matches of ours that are none by definition; of the others, rows without any plant."""
+15 to 25 words of a longer text, a notice that many texts have. `wrong`: matches that are none by definition."""
 
 
 if __name__ == "__main__":

@@ -1,13 +1,16 @@
-"""Generated benchmarks, and a generated corpus in which some of their texts are planted.
+"""Generated benchmarks, a generated corpus in which some of their texts are planted, and the variants of a leaked text.
 
 Words follow Zipf's law, half of the texts are like Russian and half like English. The same numbers give the same texts.
 """
 
+import html
+import json
 import random
+import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +80,23 @@ NOTICE = (
 )
 CHARACTERS = 1_000  # of a document of the corpus
 GROUP_ROWS = 10_000
-SHORT = 13  # words; a text of fewer has no 13-gram
+LATIN, CYRILLIC = "aceopxyACEOPXTHKMB", "асеорхуАСЕОРХТНКМВ"  # letters that look alike
+INTRODUCTIONS = (
+    "query: {}",
+    "passage: {}",
+    "search_document: {}",
+    "Instruct: Given a question, retrieve passages that answer it\nQuery: {}",
+    "Represent this sentence for searching relevant passages: {}",
+    "task: search result | query: {}",
+    "Вопрос: {}",
+    "Question: {}",
+)
+CHATS = (
+    "<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n",
+    "<s>[INST] {} [/INST]",
+    "<start_of_turn>user\n{}<end_of_turn>",
+    "### Instruction:\n{}\n\n### Response:\n",
+)
 
 
 @cache
@@ -189,7 +208,7 @@ class _Planter:
     def plant(self, kind: str) -> Plant:
         make: dict[str, Callable[[], Plant]] = {
             "exact": lambda: self.changed(kind, str),
-            "folded": lambda: self.changed(kind, self.retyped),
+            "folded": lambda: self.changed(kind, partial(retype, self.random)),
             "near": lambda: self.edited_between(kind, 0.9, 1),
             "contained": lambda: self.changed(kind, self.embedded, 8),
             "split over two fields": lambda: self.split(kind),
@@ -240,12 +259,7 @@ class _Planter:
         return f"{self.filler()} {text} {self.filler()}"
 
     def embedded(self, text: str) -> str:
-        return self.around(self.random.choice([str, self.retyped])(text))
-
-    def retyped(self, text: str) -> str:
-        change = self.random.choice([str.upper, str.title, str.swapcase])
-        space = self.random.choice([" ", "  ", ", ", "\u00a0"])
-        return self.random.choice(["{}", "«{}»", "{}!!"]).format(change(text).replace(" ", space))
+        return self.around(self.random.choice([str, partial(retype, self.random)])(text))
 
     def edited(self, text: str, share: float) -> str:
         words = text.split(" ")
@@ -254,6 +268,79 @@ class _Planter:
             word, choice = vocabulary(language)[self.random.randrange(VOCABULARY)], self.random.random()
             words[position] = word if choice < 0.6 else "" if choice < 0.8 else f"{words[position]} {word}"
         return " ".join(word for word in words if word)
+
+
+def retype(source: random.Random, text: str) -> str:
+    """The text in another case, with other spaces and punctuation."""
+    change = source.choice([str.upper, str.title, str.swapcase])
+    space = source.choice([" ", "  ", ", ", "\u00a0"])
+    return source.choice(["{}", "«{}»", "{}!!"]).format(change(text).replace(" ", space))
+
+
+def swap_letters(text: str) -> str:
+    """The text with letters of the other alphabet that look alike."""
+    pair = (LATIN, CYRILLIC) if len(re.findall("[a-z]", text)) > len(re.findall("[а-я]", text)) else (CYRILLIC, LATIN)
+    return text.translate(str.maketrans(*pair))
+
+
+def change_words(source: random.Random, text: str, share: float, change: Callable[[str], str]) -> str:
+    """The text with this share of its words changed, at least one."""
+    words = text.split()
+    for position in source.sample(range(len(words)), max(1, round(share * len(words)))):
+        words[position] = change(words[position])
+    return " ".join(words)
+
+
+def replace_words(source: random.Random, text: str, share: float, others: Sequence[str]) -> str:
+    """The text with this share of its words, at least one, replaced by words of others."""
+    return change_words(source, text, share, lambda _: source.choice(source.choice(others).split()))
+
+
+def surround(source: random.Random, text: str, others: Sequence[str]) -> str:
+    """The text between two others."""
+    return f"{source.choice(others)} {text} {source.choice(others)}"
+
+
+# How a text of a benchmark may be written in a corpus: of a random source, the text, and texts of other origin.
+VARIANTS: dict[str, Callable[[random.Random, str, Sequence[str]], str]] = {
+    "exact": lambda _source, text, _others: text,
+    "other case, punctuation and spaces": lambda source, text, _others: retype(source, text),
+    "decomposed letters (NFD), no-break spaces": lambda _source, text, _others: unicodedata.normalize(
+        "NFD", text
+    ).replace(" ", "\u00a0"),
+    "look-alike letters of another alphabet": lambda _source, text, _others: swap_letters(text),
+    "behind a prefix or instruction": lambda source, text, _others: source.choice(INTRODUCTIONS).format(text),
+    "in a chat template": lambda source, text, _others: source.choice(CHATS).format(text),
+    "HTML: references, every fifth word in a tag": lambda source, text, _others: (
+        f"<p>{change_words(source, html.escape(text), 0.2, '<b>{}</b>'.format)}</p>"
+    ),
+    "JSON escapes": lambda _source, text, _others: json.dumps(text)[1:-1],
+    "Markdown: one word is a link": lambda source, text, _others: change_words(source, text, 0, "[{}](/a)".format),
+    "soft hyphens": lambda _source, text, _others: re.sub(r"(\w{3})(?=\w{3})", "\\1\u00ad", text),
+    "hyphens at line ends": lambda _source, text, _others: re.sub(r"(?s)(.{38}\w\w)(?=\w\w)", "\\1-\n", text),
+    "glued words": lambda _source, text, _others: "".join(text.split()),
+    "typing errors in 5 % of the words": lambda source, text, _others: change_words(
+        source, text, 0.05, lambda word: word[:-2] + word[:-3:-1]
+    ),
+    "5 % of the words replaced": lambda source, text, others: replace_words(source, text, 0.05, others),
+    "10 % of the words replaced": lambda source, text, others: replace_words(source, text, 0.1, others),
+    "in a longer text": surround,
+    "in a longer text, other case and punctuation": lambda source, text, others: surround(
+        source, retype(source, text), others
+    ),
+    "in a longer text, 5 % replaced": lambda source, text, others: surround(
+        source, replace_words(source, text, 0.05, others), others
+    ),
+    "in a longer text, 10 % replaced": lambda source, text, others: surround(
+        source, replace_words(source, text, 0.1, others), others
+    ),
+    "in a longer text, glued words": lambda source, text, others: surround(source, "".join(text.split()), others),
+    "the first half": lambda _source, text, _others: " ".join(text.split()[: len(text.split()) // 2]),
+    "the second half": lambda _source, text, _others: " ".join(text.split()[len(text.split()) // 2 :]),
+    "the words in another order": lambda source, text, _others: " ".join(
+        source.sample(text.split(), len(text.split()))
+    ),
+}
 
 
 def write_corpus(folder: Path, documents: int, leaks: int, seed: int) -> None:
@@ -283,14 +370,6 @@ def write_corpus(folder: Path, documents: int, leaks: int, seed: int) -> None:
     }
     types = {"row": pl.Int64, "kind": pl.String, "words": pl.Int64, "targets": pl.List(pl.String)}
     pl.DataFrame(columns, types).write_parquet(folder / "plants.parquet")
-
-
-def read_documents(path: Path) -> Iterator[str]:
-    """The documents of a corpus, title and text joined, one row group in memory."""
-    with pq.ParquetFile(path) as file:
-        for batch in file.iter_batches(1_000):
-            for title, text in zip(*(batch.column(name).to_pylist() for name in ("title", "text")), strict=True):
-                yield f"{title} {text}" if title else text
 
 
 def fold(text: str) -> str:

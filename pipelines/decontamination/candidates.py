@@ -71,19 +71,22 @@ def find_runs(lookup: Lookup, runs: Runs, row_starts: Array) -> RunCandidates:
 PART_ENDS = bytes(byte in b'\n\t:;="[]{}<>|#' for byte in range(256))  # what a prefix or a template has beside a text
 
 
-def find_parts(lookup: Lookup, runs: Runs) -> RunCandidates:
-    """The runs between two PART_ENDS that may be a text of SHORT_WORDS words or more that is too short for `find_runs`."""
-    words = runs.words
+def find_parts(lookup: Lookup, runs: Runs, row_starts: Array) -> RunCandidates:
+    """The runs between two PART_ENDS of a row that may be a text of SHORT_WORDS words or more, too short for `find_runs`.
+
+    row_starts: as `find_runs` takes them.
+    """
+    words, row_ends = runs.words, runs.words.first_words[row_starts[1:]]
     ends = np.flatnonzero(np.frombuffer(words.text_bytes.tobytes().translate(PART_ENDS), np.uint8))
     is_end = np.zeros(len(words.starts) + 1, np.bool_)
     is_end[np.searchsorted(words.starts, np.append(ends, 0))] = True
     parts = [(np.empty(0, np.int64),) * 3]
     for size in range(SHORT_WORDS, ANCHOR_WORDS):
         starts = np.flatnonzero(is_end[:-size] & is_end[size:])
+        starts = starts[starts + size <= row_ends[np.searchsorted(row_ends, starts, "right")]]
         found, groups = lookup.rough.find(runs.numbers(starts, starts + size))
-        is_same = lookup.texts["n_words"][groups] == size
-        starts, groups = starts[found][is_same], groups[is_same]
-        parts.append((starts, starts + size, groups))
+        found, groups = (column[lookup.texts["n_words"][groups] == size] for column in (starts[found], groups))
+        parts.append((found, found + size, groups))
     return RunCandidates(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 

@@ -404,7 +404,7 @@ def _find_hits(
     if more:
         letters, letter_groups = find_letters(lookup, texts, runs)
         hits.append(_hits(start + letters, letter_groups, FOLDED, view=LETTERS))
-        hits.append(_run_hits(lookup, runs, find_parts(lookup, runs), start=start, view=PART))
+        hits.append(_run_hits(lookup, runs, find_parts(lookup, runs, row_starts), start=start, view=PART))
         hits.append(_passage_hits(lookup, runs, row_starts, source, start=start))
     return hits
 

@@ -378,6 +378,14 @@ def test_a_text_of_five_words_is_found_however_it_is_written(
     assert found(plain, "view") == ([("as is",)] if view == "as is" else [])
 
 
+def test_the_end_of_a_row_and_the_beginning_of_the_next_are_no_text(tmp_path: Path) -> None:
+    lookup = lookup_of(tmp_path, classification("questions", [QUESTION], [0]))
+    halves = [{"text": "Who wrote"}, {"text": "the long letter?"}]
+    assert find_matches(lookup, batch(halves)).matches.is_empty()
+    [match] = find_matches(lookup, batch([{"title": "Who wrote", "text": "the long letter?"}])).matches.to_dicts()
+    assert (match["corpus_column"], match["kind"], match["view"]) == ("title+text", "contained", "part")
+
+
 def test_a_row_of_the_first_format_has_no_views(tmp_path: Path) -> None:
     index = index_of([classification("questions", [QUESTION], [0])], tmp_path)
     old = arrange_index(TextIndex(index.tables, index.columns))
