@@ -31,6 +31,7 @@ INDEX_EXAMPLES = """\
   embedding-datasets contamination index rumteb ateb --all-built --output my.index      and a list of those not built
   embedding-datasets contamination index ORG/cedr-classification@v1.0.0 --output my.index
   embedding-datasets contamination index mteb/stsbenchmark-sts --splits validation --output sts.index
+  embedding-datasets contamination index --mteb 'MTEB(rus, v1.1)' --output mteb-rus.index      from the Hub; or --mteb all
   embedding-datasets contamination index data.csv --task Classification --map text=sentence --output my.index
 
 An index has hashes and no text: docs/contamination.md describes it to the byte."""
@@ -63,23 +64,31 @@ def main() -> int:
 
 def _index(options: argparse.Namespace) -> int:
     from pipelines.decontamination import pages as page
+    from pipelines.decontamination.index_file import Record, Unread, read_record
     from pipelines.decontamination.indexing import find_datasets, index_tables, indexing_rows
+    from pipelines.decontamination.mteb_tasks import index_mteb
     from pipelines.process.stages import show_stages
+    from pipelines.raw.digests import default_cache
 
+    options.output.parent.mkdir(parents=True, exist_ok=True)
     with show_stages("index"):
-        missing: list[str] | None = [] if options.all_built else None
+        missing: list[Unread] | None = [] if options.all_built else None
         names = options.names or (["all"] if options.all_built else [])
-        if not names:
-            raise UsageError("name datasets, or pass --all-built", todo="embedding-datasets contamination index --help")
-        datasets = find_datasets(names, options.releases, command.foreign_options(options), missing)
-        options.output.parent.mkdir(parents=True, exist_ok=True)
-        with indexing_rows(names):
-            tables = index_tables(datasets, options.output, options.splits)
-    size = options.output.stat().st_size
+        if bool(names) == bool(options.mteb):
+            what = "name datasets, or pass --all-built" + ", and no --mteb" * bool(names)
+            raise UsageError(what, todo="embedding-datasets contamination index --help")
+        if options.mteb:
+            tables = index_mteb(options.mteb, options.output, default_cache())
+        else:
+            datasets = find_datasets(names, options.releases, command.foreign_options(options), missing)
+            with indexing_rows(names):
+                record = Record(unread=tuple(missing)) if missing else None
+                tables = index_tables(datasets, options.output, options.splits, record)
+    record = read_record(options.output)
     if options.json:
-        command.print_json(page.index_to_json(tables, options.output, size, missing or ()))
+        command.print_json(page.index_to_json(tables, options.output, record))
     else:
-        command.print_page(page.index_page(tables, options.output, size, missing or (), width=command.width()))
+        command.print_page(page.index_page(tables, options.output, record, width=command.width()))
     return 0
 
 
@@ -187,6 +196,14 @@ def _index_parser() -> argparse.ArgumentParser:
         "--all-built",
         action="store_true",
         help="leave out what has not been built below --releases, and list it; default: all",
+    )
+    arguments.add_argument(
+        "--mteb",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="instead of datasets: a benchmark or a task of the mteb that is installed, or all; repeatable. Its datasets are "
+        "read from the Hub at mteb's revisions, those splits that mteb evaluates; killed, the command resumes",
     )
     command.add_output(arguments, "--output", "index", required=True, metavar="FILE", help="the index to write")
     arguments.add_argument(
