@@ -39,6 +39,7 @@ SCAN_EXAMPLES = """\
   embedding-datasets contamination scan corpus/ --index my.index            Parquet, JSON lines (.gz, .zst), CSV ...
   embedding-datasets contamination scan 'data/*.jsonl.zst' --text text --index my.index
   embedding-datasets contamination scan hf://datasets/ORG/NAME@REVISION/train --index my.index
+  embedding-datasets contamination scan corpus/ --index ORG/index-mteb-2.26@v1.0.0     a published index, into the cache
   embedding-datasets contamination scan corpus/ --index my.index --html report.html --matches matches.parquet
   embedding-datasets contamination scan corpus/ --index my.index --clean clean/     the corpus without these rows
   embedding-datasets contamination scan corpus/ --index my.index --flag rows.parquet --fail-on exact:0.1%
@@ -100,15 +101,17 @@ def _scan(options: argparse.Namespace) -> int:
     from pipelines.decontamination.index_file import read_index_tables
     from pipelines.decontamination.indexing import available_releases, find_datasets
     from pipelines.decontamination.pages import GRAMMAR, met_conditions, scan_page, scan_to_json
+    from pipelines.decontamination.published_indexes import find_index
     from pipelines.decontamination.scans import open_scan, summarise
     from pipelines.process.stages import show_stages
     from pipelines.raw.digests import default_cache
 
     conditions = parse_conditions(options.fail_on, GRAMMAR)
-    tables = read_index_tables(options.index)
     engine = Engine(options.engine, options.jobs, options.address)
     cache = options.cache or default_cache()
     with show_stages("scan"):
+        index = find_index(options.index, cache)
+        tables = read_index_tables(index)
         corpus = open_corpus(options.corpus, options.text, releases=options.releases, cache=cache)
         if options.clean:
             check_target([*(file for file, _ in corpus.files), *corpus.empty], options.clean)
@@ -116,7 +119,7 @@ def _scan(options: argparse.Namespace) -> int:
         datasets += find_datasets(options.benchmark, options.releases, command.foreign_options(options))
         scans = cache / "scans"
         choices = {"threshold": options.threshold, "whole_texts": options.whole_texts}
-        with open_scan(corpus, options.index, datasets, engine, checkpoints=scans, **choices) as scan:
+        with open_scan(corpus, index, datasets, engine, checkpoints=scans, **choices) as scan:
             summaries = summarise(scan)
             met = met_conditions(conditions, scan.sums, summaries)
             lines = _write(scan, summaries, options)
@@ -228,7 +231,13 @@ def _scan_parser() -> argparse.ArgumentParser:
         help="files, folders, globs, ORG/NAME[@REVISION], hf://datasets/ORG/NAME[@REVISION]/PATH for a part of one, or the name "
         "of a release",
     )
-    add("--index", type=Path, required=True, metavar="FILE", help="what `contamination index` wrote")
+    add(
+        "--index",
+        required=True,
+        metavar="FILE|NAME",
+        help="what `contamination index` wrote: a file; on the Hub, ORG/NAME[@TAG], or NAME[@TAG] of an organisation that "
+        "EMBEDDING_DATASETS_MIRRORS names",
+    )
     add(
         "--text",
         action="append",

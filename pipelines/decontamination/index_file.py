@@ -108,7 +108,9 @@ class TextIndex:
     views: tuple[str, ...] = ()
 
 
-class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class IndexHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What an index says of itself: its format, the fingerprints of fixed texts, how many entries it has, its tables."""
+
     format: int
     probe: str
     entries: int
@@ -165,7 +167,7 @@ def write_index(
                 writer.write_table(SCHEMA.empty_table())
             views = tuple(view.label for view in VIEWS)
             probe = probe_digest(PRINTS[FORMAT])
-            header = msgspec.json.encode(_Header(FORMAT, probe, written, tuple(tables), FOLDING, views))
+            header = msgspec.json.encode(IndexHeader(FORMAT, probe, written, tuple(tables), FOLDING, views))
             columns = msgspec.json.encode({name: _hexdigest(digests, name) for name in SCHEMA.names})
             made_of = {} if record is None else header_metadata(RECORD, msgspec.json.encode(record, order="sorted"))
             writer.add_key_value_metadata(header_metadata(KEY, header) | {KEY + b".columns": columns} | made_of)
@@ -243,8 +245,20 @@ def read_index_tables(path: Path) -> tuple[IndexTable, ...]:
 
     Raises SourceError as read_index does.
     """
+    return read_index_header(path).tables
+
+
+def read_index_header(path: Path) -> IndexHeader:
+    """The header of an index, read without its entries. Raises SourceError as read_index does."""
     with _open_index(path) as (_, header):
-        return header.tables
+        return header
+
+
+def require_whole(path: Path) -> None:
+    """Read all pages of an index, which have checksums. Raises SourceError as read_index does."""
+    with _open_index(path) as (parquet, _):
+        for group in range(parquet.num_row_groups):
+            parquet.read_row_group(group)
 
 
 def read_record(path: Path) -> Record:
@@ -286,7 +300,7 @@ def in_groups(tables: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
 
 
 @contextmanager
-def _open_index(path: Path) -> Iterator[tuple[pq.ParquetFile, _Header]]:
+def _open_index(path: Path) -> Iterator[tuple[pq.ParquetFile, IndexHeader]]:
     """The file of an index, for the time of the block; what cannot be read in it is a SourceError."""
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as parquet:
@@ -297,7 +311,7 @@ def _open_index(path: Path) -> Iterator[tuple[pq.ParquetFile, _Header]]:
         raise _damaged(path, str(error)) from None
 
 
-def _read_header(path: Path, parquet: pq.ParquetFile) -> _Header:
+def _read_header(path: Path, parquet: pq.ParquetFile) -> IndexHeader:
     metadata = parquet.metadata.metadata or {}
     if KEY not in metadata:
         raise SourceError(
@@ -316,7 +330,7 @@ def _read_header(path: Path, parquet: pq.ParquetFile) -> _Header:
             expected=f"format {' or '.join(map(str, SCHEMAS))}",
             todo="update this package, or build the index again" if found > FORMAT else REBUILD,
         )
-    header = msgspec.json.decode(text, type=_Header)
+    header = msgspec.json.decode(text, type=IndexHeader)
     if header.probe != (probe := probe_digest(PRINTS[found])):
         raise SourceError(
             "the index was made with other versions of libraries, which compute other fingerprints",
@@ -328,7 +342,7 @@ def _read_header(path: Path, parquet: pq.ParquetFile) -> _Header:
     return header
 
 
-def _read_columns(parquet: pq.ParquetFile, header: _Header) -> Iterator[tuple[str, Any]]:
+def _read_columns(parquet: pq.ParquetFile, header: IndexHeader) -> Iterator[tuple[str, Any]]:
     """The columns with their names; see TextIndex.
 
     Raises ValueError where types, values or the number of rows are not those of an index.
