@@ -120,7 +120,7 @@ class IndexHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Unread(msgspec.Struct, frozen=True):
-    """A dataset that an index should have and lacks, or of which it lacks a part. version: a commit; tasks: those of mteb."""
+    """A dataset that an index should have, and that it lacks at least in part. version: a commit; tasks: those of mteb."""
 
     dataset: str
     reason: str

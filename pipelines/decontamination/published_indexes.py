@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
 from huggingface_hub import CommitOperationAdd
 
 from builders import catalogue
 from builders.errors import PublishError, SourceError
 from builders.spec import version_key
-from cards.index_card import MARK, render_index_card
+from cards.front_matter import license_keys
+from cards.render import card_template
 from pipelines.decontamination.index_file import read_index_header, read_record, require_whole
 from pipelines.hub import client, repository
 from pipelines.hub.client import HubClient
@@ -37,10 +39,12 @@ from pipelines.process.tables import fact
 from pipelines.process.terminal import format_size
 from pipelines.raw.mirrors import VARIABLE, HubMirror, configured_mirrors, digest_path
 from pipelines.raw.pins import Pin
+from pipelines.raw.requests import HUB
 from pipelines.release import folder
 
 FILE = "index.parquet"
 PREFIX = "index-"
+MARK = "<!-- Written by embedding-datasets publish --index, which replaces all of this page. -->"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,11 +111,20 @@ def _card(path: Path, repo: str, tag: str, sha256: str) -> bytes:
     entries = catalogue.entries()
     known = {name: catalogue.load(entries[name]).license for name, _ in counts if name in entries} | record.licenses
     datasets = [
-        (name, version, count, known.get(name, "not known")) for (name, version), count in sorted(counts.items())
+        {"name": name, "version": version, "texts": texts, "licence": known.get(name, "not known")}
+        for (name, version), texts in sorted(counts.items())
     ]
-    return render_index_card(
-        f"{repo}@{tag}", FILE, facts, datasets, [(one.dataset, one.reason) for one in record.unread]
-    )
+    title = repo.partition("/")[2]
+    metadata = {
+        "pretty_name": f"Contamination index {title}",
+        **license_keys("index", "other", f"{HUB}/datasets/{repo}#licences"),
+        "tags": ["embedding-datasets", "contamination-index"],
+        "configs": [{"config_name": "default", "data_files": FILE}],
+    }
+    values = {"title": title, "repo": repo, "tag": tag, "mark": MARK, "unread": record.unread}
+    front_matter = yaml.safe_dump(metadata, sort_keys=False, allow_unicode=True, width=120)
+    card = card_template("index.md.jinja").render(front_matter=front_matter, facts=facts, datasets=datasets, **values)
+    return card.encode()
 
 
 def publish_index(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from builders.errors import SourceError
-from builders.raw_files import Hub, Location, Member, RawFile
+from builders.raw_files import ByHand, Hub, Location, Member, RawFile
 from builders.spec import Source
 from pipelines.raw.digests import default_cache
 from pipelines.raw.download import Patience
@@ -18,8 +18,9 @@ from pipelines.raw.requests import GITHUB_API, GITHUB_MEDIA, GITHUB_RAW, file_ur
 class RawSettings:
     """Where raw files are looked for.
 
-    raw_dir: a directory with `<source>/<name>` in it, never written to. cache: the directory of downloads, of cached digests, and
-    of a second lock file for an installed package, whose own is never written. offline: never download. lock: the lock file.
+    raw_dir: a directory with `<source>/<name>` in it, and `<name>` for a file that is the same for all sources, never written to.
+    cache: the directory of downloads, of cached digests, and of a second lock file for an installed package, whose own is never
+    written. offline: never download. lock: the lock file.
     github_raw, github_media, github_api, hub: base URLs; without `hub`, that of huggingface_hub, which HF_ENDPOINT sets. mirrors:
     where else files may be, in the order in which they are asked. unpinned: files, `<source>/<name>`, below raw_dir that need not
     be the pinned ones; what is built of them is a sample. failed: hosts that were not found, and archives and sources that a
@@ -102,6 +103,13 @@ class FileRequest:
         files = [self.file] if self.member is None else [self.file, self.member]
         directory = self.settings.raw_dir
         return [] if directory is None else [directory / self.source.name / file.name for file in files]
+
+    @property
+    def shared_path(self) -> Path | None:
+        """The path directly below --raw-dir of a file that is the same for all sources; None for any other file."""
+        location, directory = self.file.location, self.settings.raw_dir
+        is_shared = isinstance(location, ByHand) and location.is_shared
+        return None if directory is None or not is_shared else directory / self.file.name
 
 
 def make_request(source: Source, file: RawFile, settings: RawSettings, member: RawFile | None = None) -> FileRequest:

@@ -67,7 +67,7 @@ def publish(hub: LoopbackHub, task: str, files: dict[str, bytes], *, gated: bool
 
 
 def publish_tasks(hub: LoopbackHub) -> None:
-    """Nine tasks, of which five can be read."""
+    """The datasets of eight tasks; three of them cannot be read."""
     train, test = ["never read of train"], ["headline of the test split", "another headline of it"]
     publish(
         hub,

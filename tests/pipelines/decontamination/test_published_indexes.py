@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 import yaml
 
+from builders import catalogue
 from builders.errors import PublishError, SourceError
 from builders.raw_files import by_hand
+from builders.spec import Source
 from pipelines.decontamination import published_indexes
 from pipelines.decontamination.index_file import Record, Unread, read_index
 from pipelines.decontamination.indexing import index_tables
@@ -181,3 +183,24 @@ def test_the_command_shows_a_plan_then_publishes(
         refused = processes.run(*command, *wrong, cwd=index.parent)
         assert refused.returncode == 2
         assert words in refused.stderr
+
+
+def training_source(name: str) -> Source:
+    return catalogue.load(catalogue.entries()[f"{name}-contrastive"]).source
+
+
+def test_one_copy_of_an_index_by_hand_is_enough_for_all_training_sets(tmp_path: Path) -> None:
+    settings = RawSettings(tmp_path / "raw", tmp_path / "cache", offline=True, mirrors=(), lock=tmp_path / "lock.json")
+    (tmp_path / "raw").mkdir()
+    with pytest.raises(SourceError) as caught:
+        locate(training_source("ru-hnp"), "index", settings)
+    shared = tmp_path / "raw" / "benchmark-index.parquet"
+    assert f"put it at {tmp_path}/raw/ru_hnp/benchmark-index.parquet, or for all sources at {shared}" in str(
+        caught.value
+    )
+    shared.write_bytes(b"the index")
+    for source in ("ru-hnp", "query2doc"):
+        found = locate(training_source(source), "index", settings)
+        assert (found.origin, found.raw.path) == ("raw-dir", shared)
+    with pytest.raises(SourceError):
+        locate(source_of(by_hand("benchmark-index.parquet", "Of this source alone.")), "file", settings)
