@@ -101,8 +101,8 @@ def _scan(options: argparse.Namespace) -> int:
     from pipelines.decontamination.index_file import read_index_tables
     from pipelines.decontamination.indexing import available_releases, find_datasets
     from pipelines.decontamination.pages import GRAMMAR, met_conditions, scan_page, scan_to_json
-    from pipelines.decontamination.published_indexes import find_index
     from pipelines.decontamination.scans import open_scan, summarise
+    from pipelines.hub.published_indexes import find_index
     from pipelines.process.stages import show_stages
     from pipelines.raw.digests import default_cache
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pipelines.hub.client import HubClient
     from pipelines.hub.commits import CommitOptions, Publication
     from pipelines.hub.planning import Plan, PublishOptions
+    from pipelines.hub.published_indexes import IndexFile
 
 EXAMPLES = """\
   embedding-datasets publish cedr --org ORG --dry-run       what would be written, and how it differs from the version before
@@ -119,20 +120,24 @@ def _publish_raw(options: argparse.Namespace) -> int:
 
 def _publish_indexes(options: argparse.Namespace) -> int:
     """Publish the indexes in files; returns the exit code: that of the first that failed, if any did."""
-    from pipelines.decontamination import published_indexes
+    from pipelines.decontamination.pages import index_to_publish
+    from pipelines.hub import published_indexes
 
     if options.repo_name and len(options.names) > 1:
         raise UsageError("--repo-name is for one index", found=f"{len(options.names)} indexes", todo="name one")
-    rest = (options.version or "1.0.0", _commit_options(options))
+    settings = _commit_options(options)
 
-    def plan(path: Path, hub: HubClient) -> Any:
-        return published_indexes.make_index_plan(path, *rest, hub, options.repo_name)
+    def index(name: str) -> IndexFile:
+        return index_to_publish(Path(name), options.version or "1.0.0", options.repo_name)
 
-    def publish(path: Path, hub: HubClient) -> Any:
-        return published_indexes.publish_index(path, *rest, hub, options.repo_name)
+    def plan(name: str, hub: HubClient) -> Any:
+        return published_indexes.make_index_plan(index(name), settings, hub)
 
-    paths = {name: Path(name) for name in options.names}
-    return _publish_each(paths, options, plan, publish, what="index", pages=published_indexes)
+    def publish(name: str, hub: HubClient) -> Any:
+        return published_indexes.publish_index(index(name), settings, hub)
+
+    items = {name: name for name in options.names}
+    return _publish_each(items, options, plan, publish, what="index", pages=published_indexes)
 
 
 def _commit_options(options: argparse.Namespace) -> CommitOptions:

@@ -254,13 +254,6 @@ def read_index_header(path: Path) -> IndexHeader:
         return header
 
 
-def require_whole(path: Path) -> None:
-    """Read all pages of an index, which have checksums. Raises SourceError as read_index does."""
-    with _open_index(path) as (parquet, _):
-        for group in range(parquet.num_row_groups):
-            parquet.read_row_group(group)
-
-
 def read_record(path: Path) -> Record:
     """What an index was made of; an empty record where it does not say so.
 

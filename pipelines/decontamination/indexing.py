@@ -246,16 +246,10 @@ def _read_batches(source: _Source, documents: _Documents, advance: Callable[[int
     row_name = row_id(names)
     given = {} if row_name is None else {"__name": row_name.cast(pl.String).fill_null("")}
     wanted = source.frame.select(**texts, **given, **{f"__{label}": pl.col(label) for label in labels})
-    digests = _row_digests(source.frame) if row_name is None else np.empty(0, np.uint64)
-    copies = _copy_numbers(digests)
+    names_of_rows = _name_rows(source.frame) if row_name is None else pl.Series(dtype=pl.String)
     start = 0
     while len(batch := wanted.slice(start, BATCH_ROWS).collect(engine="streaming")):
-        if row_name is None:
-            own = slice(start, start + len(batch))
-            pairs = zip(digests[own].tolist(), copies[own].tolist(), strict=True)
-            row_names = pl.Series([f"{digest:016x}" + (f"-{copy}" if copy > 1 else "") for digest, copy in pairs])
-        else:
-            row_names = batch["__name"]
+        row_names = names_of_rows.slice(start, len(batch)) if row_name is None else batch["__name"]
         positives = pl.repeat([], len(batch), dtype=pl.List(pl.UInt32), eager=True)
         if source.config == "corpus":
             documents.add(row_names, source.first_entry + start)
@@ -266,19 +260,15 @@ def _read_batches(source: _Source, documents: _Documents, advance: Callable[[int
         start += BATCH_ROWS
 
 
-def _row_digests(frame: pl.LazyFrame) -> Array:
-    """The numbers that name the rows of a table without ids, see pipelines.audit.findings, without regard to equal rows."""
-    parts, start = [np.empty(0, np.uint64)], 0
+def _name_rows(frame: pl.LazyFrame) -> pl.Series:
+    """The names of the rows of a table without ids, see pipelines.audit.findings; equal rows are numbered from the second on."""
+    parts, start = [pl.DataFrame(schema={"digest": pl.String})], 0
     while len(batch := frame.slice(start, BATCH_ROWS).collect(engine="streaming")):
-        parts.append(np.array([int(hash_values(values), 16) for values in batch.iter_rows()], np.uint64))
+        parts.append(pl.DataFrame({"digest": [hash_values(values) for values in batch.iter_rows()]}))
         start += BATCH_ROWS
-    return np.concatenate(parts)
-
-
-def _copy_numbers(digests: Array) -> Array:
-    """For each number, how many of its kind there are up to it: 1 for the first, 2 for the second."""
-    copies = pl.DataFrame({"digest": digests}).select(pl.int_range(1, pl.len() + 1).over("digest"))
-    return copies.to_series().to_numpy()
+    digest, copy = pl.col("digest"), pl.int_range(1, pl.len() + 1).over("digest")
+    named = pl.when(copy > 1).then(pl.format("{}-{}", digest, copy)).otherwise(digest)
+    return pl.concat(parts).select(named).to_series()
 
 
 def _index_batch(source: _Source, batch: Batch) -> pa.Table:

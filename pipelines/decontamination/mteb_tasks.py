@@ -6,6 +6,7 @@ a sample of a split, or removes rows from it, the index has them all.
 """
 
 import ast
+import errno
 import inspect
 import logging
 import shutil
@@ -15,6 +16,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,7 @@ from pipelines.process.resumable import identity_digest
 from pipelines.process.stages import stage
 
 ALL = "all"
+LOCAL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)  # a disk that is full, or may not be written
 RENAMING = ("rename_column", "rename_columns")  # of `datasets`, in the transformations of tasks
 
 
@@ -74,6 +77,7 @@ def index_mteb(names: Sequence[str], output: Path, cache: Path) -> list[IndexTab
                 if _stops(error):
                     raise
                 unread.append(_unread(dataset, ": ".join(filter(None, (error.what, error.found)))))
+            shutil.rmtree(cache / "mteb" / "hub" / dataset.path, ignore_errors=True)
             advance(1)
     if not parts:
         found = "; ".join(f"{one.dataset}: {one.reason}" for one in unread[:3])
@@ -86,7 +90,7 @@ def _stops(error: BaseException) -> bool:
     causes = [error]
     while causes[-1].__cause__ is not None:
         causes.append(causes[-1].__cause__)
-    return client.explain_error(error).transient or any(getattr(cause, "errno", None) for cause in causes)
+    return client.explain_error(error).transient or any(getattr(cause, "errno", None) in LOCAL for cause in causes)
 
 
 def _unread(dataset: MtebDataset, reason: str) -> Unread:
@@ -101,25 +105,24 @@ def _index_dataset(hub: HubClient, dataset: MtebDataset, folder: Path) -> Path:
     with locked(part.with_suffix(".lock"), dataset.path, activity="indexing", remove=True):
         if part.exists():
             return part
-        at, failure = repository.require_snapshot(hub, dataset.path, dataset.revision), None
-        for task, columns in dataset.readings:
-            for subsets in dict.fromkeys((dataset.subsets, ())):  # one table may have the rows of all subsets
-                options = ForeignOptions(task, subsets=subsets, columns=dict(columns), keep_ids=True)
-                try:
-                    _read_dataset(hub, dataset, at, options, part)
-                except DatasetError as error:
-                    if _stops(error):
-                        raise
-                    failure = failure or error
-                else:
-                    shutil.rmtree(folder / "hub" / dataset.path, ignore_errors=True)
-                    return part
-        shutil.rmtree(folder / "hub" / dataset.path, ignore_errors=True)
-        raise failure or SourceError("nothing to read", where=dataset.path)
+        at, failures = repository.require_snapshot(hub, dataset.path, dataset.revision), list[DatasetError]()
+        # One table may have the rows of all subsets.
+        for (task, columns), subsets in product(dataset.readings, dict.fromkeys((dataset.subsets, ()))):
+            options = ForeignOptions(task, subsets=subsets, columns=dict(columns), keep_ids=True)
+            try:
+                return _read_dataset(hub, dataset, at, options, part)
+            except DatasetError as error:
+                if _stops(error):
+                    raise
+                failures.append(error)
+        raise failures[0]
 
 
-def _read_dataset(hub: HubClient, dataset: MtebDataset, at: Snapshot, options: ForeignOptions, part: Path) -> None:
-    """Write the index of a dataset, read in one way. Raises SourceError and UsageError where it cannot be read so."""
+def _read_dataset(hub: HubClient, dataset: MtebDataset, at: Snapshot, options: ForeignOptions, part: Path) -> Path:
+    """Write the index of a dataset, read in one way, and return its path.
+
+    Raises SourceError and UsageError where it cannot be read so.
+    """
     files = fetch_tables(hub, dataset.path, at, part.parent, subsets=options.subsets, splits=dataset.splits)
     with reading_rows(files), indexing_rows([dataset.path]):
         found = read_datasets(files, options)
@@ -135,6 +138,7 @@ def _read_dataset(hub: HubClient, dataset: MtebDataset, at: Snapshot, options: F
         record = Record(unread=(_unread(dataset, "; ".join(lacking)),) if lacking else ())
         indexed = [replace(from_foreign(one, dataset.path, at.sha), splits=dataset.splits) for one in found]
         index_tables(indexed, part, record=record)
+        return part
 
 
 def find_mteb_datasets(names: Sequence[str]) -> tuple[str, list[MtebDataset], list[Unread]]:
@@ -185,10 +189,9 @@ def _find_tasks(name: str) -> list[Any]:
 def _describe(path: str, revision: str, tasks: Sequence[Any]) -> MtebDataset:
     """The dataset of tasks that share it."""
     subsets = [
-        task.hf_subsets if task.metadata.is_multilingual else filter(None, [task.metadata.dataset.get("name")])
+        tuple(task.hf_subsets if task.metadata.is_multilingual else filter(None, [task.metadata.dataset.get("name")]))
         for task in tasks
     ]
-    chosen = [tuple(several) for several in subsets]
     readings: list[tuple[str | None, tuple[tuple[str, str], ...]]] = []
     for task in tasks:
         kind = TYPES.get(task.metadata.type)
@@ -199,8 +202,8 @@ def _describe(path: str, revision: str, tasks: Sequence[Any]) -> MtebDataset:
         path,
         revision,
         tuple(sorted({task.metadata.name for task in tasks})),
-        tuple(sorted({subset for several in chosen for subset in several})) if all(chosen) else (),
-        tuple(sorted({split for task in tasks for split in task.eval_splits})),
+        tuple(sorted(set().union(*subsets))) if all(subsets) else (),
+        tuple(sorted(set().union(*(task.eval_splits for task in tasks)))),
         ", ".join(sorted({task.metadata.license or "not specified" for task in tasks})),
         tuple(dict.fromkeys([*readings, (None, ())])),
     )

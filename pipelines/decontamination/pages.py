@@ -8,30 +8,43 @@ unread        bytes of the corpus that may be text were not read; unread:SHARE: 
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
+import yaml
 from msgspec import to_builtins
 
 from builders import catalogue
 from builders.licenses import permits_derivatives
 from cards import markdown
+from cards.front_matter import license_keys
 from cards.markdown import number, share_text
-from cards.render import CARDS
+from cards.render import CARDS, card_template
 from pipelines.checking.corpora import read_partition
 from pipelines.checking.verdict import Condition, Grammar
 from pipelines.decontamination.clean import CleanCorpus
-from pipelines.decontamination.index_file import IndexTable, Record, read_record
+from pipelines.decontamination.index_file import (
+    IndexTable,
+    Record,
+    read_index,
+    read_index_header,
+    read_record,
+)
 from pipelines.decontamination.indexing import NOT_BUILT
 from pipelines.decontamination.matching import JOINED, KINDS, MATCH_SCHEMA, THRESHOLD, candidate_recall
 from pipelines.decontamination.scans import TABLE, Scan, Sums, TableSummary
+from pipelines.hub.published_indexes import FILE, MARK, IndexFile
+from pipelines.process.files import file_sha256
 from pipelines.process.html import write_page
 from pipelines.process.tables import WIDTH, table, wrap
+from pipelines.raw.requests import HUB
 
 MAX_NAMES = 8  # of datasets without matches
 
@@ -75,6 +88,46 @@ def index_to_json(tables: Sequence[IndexTable], output: Path, record: Record) ->
         "missing": [unread.dataset for unread in record.unread if unread.reason == NOT_BUILT],
         "unread": to_builtins(record.unread),
     }
+
+
+def index_to_publish(path: Path, version: str, name: str | None = None) -> IndexFile:
+    """An index as `publish_index` takes it. Raises SourceError for a file that is damaged, or not an index."""
+    texts = len(read_index(path).columns["table"])
+    return IndexFile(path, version, texts, partial(index_card, path), name)
+
+
+def index_card(path: Path, repo: str, tag: str) -> bytes:
+    """The card of an index on the Hub: what is in it and what is not, what it is made of, whose the texts are."""
+    header, record = read_index_header(path), read_record(path)
+    counts = Counter[tuple[str, str]]()
+    for indexed in header.tables:
+        counts[indexed.dataset, indexed.version] += indexed.rows
+    facts = {
+        "version": tag,
+        "made of": record.source or "datasets by name",
+        "sha256": file_sha256(path),
+        "bytes": f"{path.stat().st_size:,}",
+        "format": str(header.format),
+        "folding": str(header.folding),
+        "views": ", ".join(header.views) or "none",
+    }
+    entries = catalogue.entries()
+    known = {name: catalogue.load(entries[name]).license for name, _ in counts if name in entries} | record.licenses
+    datasets = [
+        {"name": name, "version": version, "texts": texts, "licence": known.get(name, "not known")}
+        for (name, version), texts in sorted(counts.items())
+    ]
+    title = repo.partition("/")[2]
+    metadata = {
+        "pretty_name": f"Contamination index {title}",
+        **license_keys("index", "other", f"{HUB}/datasets/{repo}#licences"),
+        "tags": ["embedding-datasets", "contamination-index"],
+        "configs": [{"config_name": "default", "data_files": FILE}],
+    }
+    values = {"title": title, "repo": repo, "tag": tag, "mark": MARK, "unread": record.unread}
+    front_matter = yaml.safe_dump(metadata, sort_keys=False, allow_unicode=True, width=120)
+    card = card_template("index.md.jinja").render(front_matter=front_matter, facts=facts, datasets=datasets, **values)
+    return card.encode()
 
 
 def scan_page(scan: Scan, summaries: Sequence[TableSummary], *, width: int | None) -> list[str]:

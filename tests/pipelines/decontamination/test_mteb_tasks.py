@@ -140,6 +140,7 @@ def test_the_evaluated_splits_are_indexed_and_what_cannot_be_read_is_listed_with
     assert tables[0].version == "2fe05ee6b5832cda29f2ef7aaad7b7fe6a3609eb"
     assert [index.tables[number].pair for number in range(7)] == [None, None, None, 4, 3, 6, 5]
     assert index.columns["positives"].values.tolist() == [2]
+    assert list((tmp_path / "cache").rglob("*.parquet")) == []  # no download is left
     record = read_record(tmp_path / "my.index")
     reasons = {unread.tasks[0]: unread.reason for unread in record.unread}
     assert list(reasons) == [
@@ -194,7 +195,6 @@ def test_parts_of_a_subset_are_read_and_other_subsets_are_not(hub: LoopbackHub, 
     texts = ["A title of a passage", "a distractor", "a question in Russian"]
     assert found.columns["exact"].tolist() == [int(number) for number in hash_texts(pl.Series(texts))]
     assert [table.config for table in found.tables] == ["ru-corpus", "ru-queries"]
-    assert list((tmp_path / "parts").rglob("*.parquet")) == []
 
 
 def test_an_interrupted_command_goes_on_where_it_was_and_gives_the_same_bytes(hub: LoopbackHub, tmp_path: Path) -> None:

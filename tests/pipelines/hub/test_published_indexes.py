@@ -14,12 +14,12 @@ from builders import catalogue
 from builders.errors import PublishError, SourceError
 from builders.raw_files import by_hand
 from builders.spec import Source
-from pipelines.decontamination import published_indexes
 from pipelines.decontamination.index_file import Record, Unread, read_index
 from pipelines.decontamination.indexing import index_tables
-from pipelines.decontamination.published_indexes import find_index, make_index_plan, publish_index
-from pipelines.hub import client, publishing
+from pipelines.decontamination.pages import index_to_publish
+from pipelines.hub import client, published_indexes, publishing
 from pipelines.hub.commits import DONE, NEW, CommitOptions
+from pipelines.hub.published_indexes import find_index, make_index_plan, publish_index
 from pipelines.process.files import file_sha256
 from pipelines.raw.locations import locate
 from pipelines.raw.mirrors import parse_mirrors
@@ -65,10 +65,10 @@ def connect(hub: LoopbackHub, monkeypatch: pytest.MonkeyPatch) -> Callable[[], A
 def test_an_index_is_published_with_a_card_and_a_tag_and_only_once(
     hub: LoopbackHub, index: Path, connect: Callable[[], Any]
 ) -> None:
-    planned = make_index_plan(index, "1.0.0", OPTIONS, connect())
-    assert (planned.state, planned.repo, planned.tag, planned.texts) == (NEW, REPO, "v1.0.0", 2)
+    planned = make_index_plan(index_to_publish(index, "1.0.0"), OPTIONS, connect())
+    assert (planned.state, planned.repo, planned.tag, planned.index.texts) == (NEW, REPO, "v1.0.0", 2)
     assert hub.repos == {}
-    first = publish_index(index, "1.0.0", OPTIONS, connect())
+    first = publish_index(index_to_publish(index, "1.0.0"), OPTIONS, connect())
     digest = file_sha256(index)
     tree = hub.tree(REPO, "v1.0.0")
     assert sorted(tree) == [".gitattributes", "README.md", "index.parquet", f"sha256/{digest[:2]}/{digest}"]
@@ -81,7 +81,7 @@ def test_an_index_is_published_with_a_card_and_a_tag_and_only_once(
     assert "| `reviews` | `1.0.0` | 2 | cc-by-nc-4.0 |" in card
     assert r"| `org/gated` | no &#124; access |" in card
     assert f"--index {REPO}@v1.0.0" in card
-    again = publish_index(index, "1.0.0", OPTIONS, connect())
+    again = publish_index(index_to_publish(index, "1.0.0"), OPTIONS, connect())
     assert (first.state, again.state, again.commit) == ("published", DONE, first.commit)
     assert len(hub.repos[REPO].commits) == 2
 
@@ -89,27 +89,27 @@ def test_an_index_is_published_with_a_card_and_a_tag_and_only_once(
 def test_a_tag_is_never_of_another_index_and_the_newest_version_is_on_main(
     hub: LoopbackHub, index: Path, connect: Callable[[], Any], tmp_path: Path
 ) -> None:
-    publish_index(index, "1.0.0", OPTIONS, connect())
+    publish_index(index_to_publish(index, "1.0.0"), OPTIONS, connect())
     before = index.read_bytes()
     index_tables([classification("reviews", ["a corrected text"], [0])], index, record=RECORD)
     with pytest.raises(PublishError, match=r"v1\.0\.0 is another index"):
-        publish_index(index, "1.0.0", OPTIONS, connect())
-    publish_index(index, "1.1.0", OPTIONS, connect())
+        publish_index(index_to_publish(index, "1.0.0"), OPTIONS, connect())
+    publish_index(index_to_publish(index, "1.1.0"), OPTIONS, connect())
     assert hub.tree(REPO)["index.parquet"] == index.read_bytes() != before
     assert hub.tree(REPO, "v1.0.0")["index.parquet"] == before
     with pytest.raises(PublishError, match="a newer version is published"):
-        publish_index(index, "1.0.1", OPTIONS, connect())
+        publish_index(index_to_publish(index, "1.0.1"), OPTIONS, connect())
     (tmp_path / "no.index").write_bytes(b"PAR1")
     with pytest.raises(SourceError, match="cannot be read"):
-        publish_index(tmp_path / "no.index", "1.0.0", OPTIONS, connect())
+        publish_index(index_to_publish(tmp_path / "no.index", "1.0.0"), OPTIONS, connect())
 
 
 def test_a_repository_of_others_is_refused(hub: LoopbackHub, index: Path, connect: Callable[[], Any]) -> None:
-    publish_index(index, "1.0.0", OPTIONS, connect())
+    publish_index(index_to_publish(index, "1.0.0"), OPTIONS, connect())
     hub.commit(REPO, {"data/train.csv": b"of somebody else"})
     index_tables([classification("reviews", ["a corrected text"], [0])], index)
     with pytest.raises(PublishError, match="the repository holds other files"):
-        publish_index(index, "1.1.0", OPTIONS, connect())
+        publish_index(index_to_publish(index, "1.1.0"), OPTIONS, connect())
 
 
 @pytest.mark.parametrize("fault", [Fault(status=500, executed=True), Fault(status=503), Fault(cut_answer=10)])
@@ -119,11 +119,11 @@ def test_an_interrupted_call_is_finished_by_the_next(
     for number in range(12):
         hub.fail(number, fault)
         try:
-            publish_index(index, "1.0.0", OPTIONS, connect())
+            publish_index(index_to_publish(index, "1.0.0"), OPTIONS, connect())
         except PublishError:
             continue
     hub.stop_failing()
-    publish_index(index, "1.0.0", OPTIONS, connect())
+    publish_index(index_to_publish(index, "1.0.0"), OPTIONS, connect())
     assert hub.tree(REPO, "v1.0.0")["index.parquet"] == index.read_bytes()
     assert len(hub.repos[REPO].commits) == 2
 
@@ -131,7 +131,7 @@ def test_an_interrupted_call_is_finished_by_the_next(
 def test_an_index_is_found_by_repository_and_by_the_name_in_an_organisation_and_downloaded_once(
     hub: LoopbackHub, index: Path, connect: Callable[[], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    publish_index(index, "1.0.0", OPTIONS, connect())
+    publish_index(index_to_publish(index, "1.0.0"), OPTIONS, connect())
     cache = tmp_path / "cache"
     found = find_index(f"{REPO}@v1.0.0", cache)
     assert found.is_relative_to(cache)
@@ -153,7 +153,7 @@ def test_an_index_is_found_by_repository_and_by_the_name_in_an_organisation_and_
 def test_training_sets_take_a_published_index_by_its_digest(
     hub: LoopbackHub, index: Path, connect: Callable[[], Any], tmp_path: Path
 ) -> None:
-    publish_index(index, "1.0.0", OPTIONS, connect())
+    publish_index(index_to_publish(index, "1.0.0"), OPTIONS, connect())
     file = by_hand("benchmark-index.parquet", "Copy it.", sha256=file_sha256(index))
     mirrors = parse_mirrors(f"hf://datasets/{REPO}")
     settings = RawSettings(None, tmp_path / "new", hub=hub.url, mirrors=mirrors, lock=tmp_path / "lock.json")

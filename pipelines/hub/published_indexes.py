@@ -5,21 +5,15 @@
 Nothing is overwritten: a tag with other bytes is an error, and so is a repository with the files of others.
 """
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
 from huggingface_hub import CommitOperationAdd
 
-from builders import catalogue
 from builders.errors import PublishError, SourceError
 from builders.spec import version_key
-from cards.front_matter import license_keys
-from cards.render import card_template
-from pipelines.decontamination.index_file import read_index_header, read_record, require_whole
 from pipelines.hub import client, repository
 from pipelines.hub.client import HubClient
 from pipelines.hub.commits import (
@@ -39,7 +33,6 @@ from pipelines.process.tables import fact
 from pipelines.process.terminal import format_size
 from pipelines.raw.mirrors import VARIABLE, HubMirror, configured_mirrors, digest_path
 from pipelines.raw.pins import Pin
-from pipelines.raw.requests import HUB
 from pipelines.release import folder
 
 FILE = "index.parquet"
@@ -47,28 +40,39 @@ PREFIX = "index-"
 MARK = "<!-- Written by embedding-datasets publish --index, which replaces all of this page. -->"
 
 
-@dataclass(frozen=True, kw_only=True)
-class IndexPlan(CommitPlan):
-    """What publishing an index would do. sha256: of its file. texts: how many it has."""
+@dataclass(frozen=True)
+class IndexFile:
+    """An index to publish.
+
+    version: `1.0.0` for the tag `v1.0.0`. texts: how many it has. card: writes the card for a repository and a tag. name: of the
+    repository, by default that of the file.
+    """
 
     path: Path
+    version: str
+    texts: int
+    card: Callable[[str, str], bytes]
+    name: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class IndexPlan(CommitPlan):
+    """What publishing an index would do. sha256: of its file."""
+
+    index: IndexFile
     tag: str
     private: bool
     sha256: str
-    texts: int
 
 
-def make_index_plan(
-    path: Path, version: str, options: CommitOptions, hub: HubClient, name: str | None = None
-) -> IndexPlan:
-    """What publishing an index would do; nothing is changed on the Hub. name: of the repository, by default that of the file.
+def make_index_plan(index: IndexFile, options: CommitOptions, hub: HubClient) -> IndexPlan:
+    """What publishing an index would do; nothing is changed on the Hub.
 
-    Raises SourceError for a file that is not an index, PublishError where a tag has another index or the repository is used for
-    something else, UsageError for an invalid name.
+    Raises PublishError where a tag has another index or the repository is used for something else, UsageError for an invalid
+    name.
     """
-    require_whole(path)
-    header, (sha256, blob) = read_index_header(path), listed_digests(path)
-    repo, tag = require_name(options.org, name or f"{PREFIX}{path.stem}"), f"v{version}"
+    path, version, (sha256, blob) = index.path, index.version, listed_digests(index.path)
+    repo, tag = require_name(options.org, index.name or f"{PREFIX}{path.stem}"), f"v{version}"
     at = snapshot_to_publish_in(hub, repo, options)
     refs = repository.list_refs(hub, repo) if at is not None else repository.Refs({}, {})
     tagged = repository.require_snapshot(hub, repo, tag) if tag in refs.tags else None
@@ -86,59 +90,29 @@ def make_index_plan(
     if tagged is None:
         require_ours(hub, repo, at, MARK, (FILE, "sha256/"), overwrite=options.overwrite_card)
         files: dict[str, bytes | Path] = {name: path for name in (FILE, digest_path(Pin(sha256=sha256))) if name}
-        files[folder.CARD] = _card(path, repo, tag, sha256)
+        files[folder.CARD] = index.card(repo, tag)
         listed = {} if at is None else at.digests
         digests = {
             own: (sha256, blob) if content is path else listed_digests(content) for own, content in files.items()
         }
         writes = {own: content for own, content in files.items() if listed.get(own) not in digests[own]}
     return IndexPlan(
-        repo=repo, state=NEW if tagged is None else DONE, at=tagged or at, writes=writes, path=path, tag=tag, sha256=sha256,
-        known_digests={name: sha256 for name, content in writes.items() if content is path}, texts=header.entries,
+        repo=repo, state=NEW if tagged is None else DONE, at=tagged or at, writes=writes, index=index, tag=tag, sha256=sha256,
+        known_digests={name: sha256 for name, content in writes.items() if content is path},
         private=options.private if at is None else at.private, title=f"Index {path.stem} {version}",
     )  # fmt: skip
 
 
-def _card(path: Path, repo: str, tag: str, sha256: str) -> bytes:
-    header, record = read_index_header(path), read_record(path)
-    counts = Counter[tuple[str, str]]()
-    for table in header.tables:
-        counts[table.dataset, table.version] += table.rows
-    facts = {
-        "version": tag, "made of": record.source or "datasets by name", "sha256": sha256, "bytes": f"{path.stat().st_size:,}",
-        "format": str(header.format), "folding": str(header.folding), "views": ", ".join(header.views) or "none",
-    }  # fmt: skip
-    entries = catalogue.entries()
-    known = {name: catalogue.load(entries[name]).license for name, _ in counts if name in entries} | record.licenses
-    datasets = [
-        {"name": name, "version": version, "texts": texts, "licence": known.get(name, "not known")}
-        for (name, version), texts in sorted(counts.items())
-    ]
-    title = repo.partition("/")[2]
-    metadata = {
-        "pretty_name": f"Contamination index {title}",
-        **license_keys("index", "other", f"{HUB}/datasets/{repo}#licences"),
-        "tags": ["embedding-datasets", "contamination-index"],
-        "configs": [{"config_name": "default", "data_files": FILE}],
-    }
-    values = {"title": title, "repo": repo, "tag": tag, "mark": MARK, "unread": record.unread}
-    front_matter = yaml.safe_dump(metadata, sort_keys=False, allow_unicode=True, width=120)
-    card = card_template("index.md.jinja").render(front_matter=front_matter, facts=facts, datasets=datasets, **values)
-    return card.encode()
-
-
-def publish_index(
-    path: Path, version: str, options: CommitOptions, hub: HubClient, name: str | None = None
-) -> Publication[IndexPlan]:
+def publish_index(index: IndexFile, options: CommitOptions, hub: HubClient) -> Publication[IndexPlan]:
     """Publish an index and tag it, or finish what an earlier call began.
 
     Raises as `make_index_plan`, and PublishError where the Hub fails or has other bytes afterwards.
     """
-    done = commit_plan(hub, lambda: make_index_plan(path, version, options, hub, name), options, _require_unchanged)
+    done = commit_plan(hub, lambda: make_index_plan(index, options, hub), options, _require_unchanged)
     plan = done.plan
     require_written(hub, plan, done.sha)
     if plan.state == NEW and not repository.create_tag(hub, plan.repo, plan.tag, done.sha):
-        make_index_plan(path, version, options, hub, name)  # somebody else's tag must be of the same index
+        make_index_plan(index, options, hub)  # somebody else's tag must be of the same index
     state = "published" if plan.state == NEW else DONE
     return Publication(plan, state, done.sha, f"{hub.api.endpoint}/datasets/{plan.repo}/tree/{plan.tag}")
 
@@ -146,32 +120,34 @@ def publish_index(
 def _require_unchanged(plan: IndexPlan, _: Snapshot, additions: Sequence[CommitOperationAdd]) -> None:
     """Refuse to send another file than was planned."""
     for addition in additions:
-        if plan.writes[addition.path_in_repo] is plan.path and addition.upload_info.sha256.hex() != plan.sha256:
-            raise PublishError("the index has changed meanwhile", where=str(plan.path), todo="run the command again")
+        if plan.writes[addition.path_in_repo] is plan.index.path and addition.upload_info.sha256.hex() != plan.sha256:
+            raise PublishError(
+                "the index has changed meanwhile", where=str(plan.index.path), todo="run the command again"
+            )
 
 
 def to_json(plan: IndexPlan, publication: Publication[IndexPlan] | None = None) -> dict[str, Any]:
     """A plan, and the result of publishing, as JSON takes it."""
     return {
-        "index": str(plan.path),
+        "index": str(plan.index.path),
         "repo": plan.repo,
         "tag": plan.tag,
         "state": publication.state if publication else plan.state,
         **({"commit": publication.commit, "url": publication.url} if publication else {}),
         "private": plan.private,
         "sha256": plan.sha256,
-        "texts": plan.texts,
+        "texts": plan.index.texts,
         "files": plan.sizes,
     }
 
 
 def page(plan: IndexPlan, publication: Publication[IndexPlan] | None) -> list[str]:
     """A plan, and the result of publishing, as lines."""
-    lines = [f"index {plan.path}: {publication.state if publication else plan.state}"]
+    lines = [f"index {plan.index.path}: {publication.state if publication else plan.state}"]
     lines += [f"  at        {publication.url}", f"  commit    {publication.commit}"] if publication else []
     created = " (to be created)" if plan.at is None else ""
     lines += fact("as", f"{plan.repo}{created}, tag {plan.tag}, {'private' if plan.private else 'public'}")
-    lines += fact("texts", f"{plan.texts:,}") + fact("sha256", plan.sha256)
+    lines += fact("texts", f"{plan.index.texts:,}") + fact("sha256", plan.sha256)
     return lines + [f"    + {path}  {format_size(size)}" for path, size in plan.sizes.items()]
 
 
