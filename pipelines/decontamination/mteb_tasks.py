@@ -12,17 +12,19 @@ import logging
 import shutil
 import textwrap
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from importlib import import_module
 from importlib.util import find_spec
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
 from builders.errors import DatasetError, SourceError, UsageError
 from builders.tasks import TYPES, TaskType
 from pipelines.audit.tables import available_splits
+from pipelines.checking.data_files import belongs_to
 from pipelines.checking.datasets import ForeignOptions, read_datasets, reading_rows
 from pipelines.checking.targets import fetch_tables
 from pipelines.decontamination.index_file import FORMAT, IndexTable, Record, Unread, join_indexes, read_record
@@ -76,7 +78,7 @@ def index_mteb(names: Sequence[str], output: Path, cache: Path) -> list[IndexTab
             except (SourceError, UsageError) as error:
                 if _stops(error):
                     raise
-                unread.append(_unread(dataset, ": ".join(filter(None, (error.what, error.found)))))
+                unread.append(_unread(dataset, ": ".join(filter(None, (error.what, error.found)))[:300]))
             shutil.rmtree(cache / "mteb" / "hub" / dataset.path, ignore_errors=True)
             advance(1)
     if not parts:
@@ -94,7 +96,7 @@ def _stops(error: BaseException) -> bool:
 
 
 def _unread(dataset: MtebDataset, reason: str) -> Unread:
-    return Unread(dataset.path, " ".join(reason.split())[:300], dataset.revision, dataset.tasks)
+    return Unread(dataset.path, " ".join(reason.split()), dataset.revision, dataset.tasks)
 
 
 def _index_dataset(hub: HubClient, dataset: MtebDataset, folder: Path) -> Path:
@@ -126,14 +128,22 @@ def _read_dataset(hub: HubClient, dataset: MtebDataset, at: Snapshot, options: F
     files = fetch_tables(hub, dataset.path, at, part.parent, subsets=options.subsets, splits=dataset.splits)
     with reading_rows(files), indexing_rows([dataset.path]):
         found = read_datasets(files, options)
-        splits = {split for one in found for split in available_splits(one.task, one.frames)}
         read = {config for one in found for config, _ in one.own_locations.values()}
-        lacking = [f"no split {split}" for split in dataset.splits if split not in splits]
-        if len(lacking) == len(dataset.splits):
+        splits = [available_splits(one.task, one.frames) for one in found]
+        if not set(dataset.splits).intersection(chain(*splits)):
             raise SourceError(
-                "none of the splits that mteb evaluates", where=dataset.path, found=", ".join(sorted(splits)),
+                "none of the splits that mteb evaluates", where=dataset.path, found=", ".join(sorted({*chain(*splits)})),
                 expected=", ".join(dataset.splits),
             )  # fmt: skip
+        lacking = [
+            f"no split {split}{f' of {one.subset}' if one.subset else ''}"
+            for one, available in zip(found, splits, strict=True)
+            for split in dataset.splits
+            if split not in available
+        ]
+        absent = [name for name in dataset.subsets if not any(belongs_to(config, name) for config in files.tables)]
+        if len(absent) < len(dataset.subsets):  # else one table has the rows of all subsets
+            lacking += [f"no subset {name}" for name in absent]
         lacking += [f"the config {config} has no known layout" for config in sorted(set(files.tables) - read)]
         record = Record(unread=(_unread(dataset, "; ".join(lacking)),) if lacking else ())
         indexed = [replace(from_foreign(one, dataset.path, at.sha), splits=dataset.splits) for one in found]
@@ -151,8 +161,7 @@ def find_mteb_datasets(names: Sequence[str]) -> tuple[str, list[MtebDataset], li
     logging.getLogger("mteb").setLevel(logging.ERROR)  # it warns of every task in beta
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        import mteb
-
+        mteb = import_module("mteb")
         found = [task for name in names for task in _find_tasks(name)]
     groups: dict[tuple[str, str], list[Any]] = {}
     unread: dict[str, Unread] = {}
@@ -170,19 +179,17 @@ def find_mteb_datasets(names: Sequence[str]) -> tuple[str, list[MtebDataset], li
 
 def _find_tasks(name: str) -> list[Any]:
     """The tasks of a benchmark, one task, or all; those that others are made of instead of these."""
-    import mteb
-
-    try:
-        if name == ALL:
-            found: Iterable[Any] = mteb.get_tasks(exclude_superseded=False, exclude_private=False, exclude_beta=False)
-        elif name in {benchmark.name for benchmark in mteb.get_benchmarks()}:
-            found = mteb.get_benchmark(name).tasks
-        else:
-            found = [mteb.get_task(name)]
-    except KeyError:
+    mteb: Any = import_module("mteb")
+    everything = {"exclude_superseded": False, "exclude_private": False, "exclude_beta": False}
+    ways: list[Callable[[], Iterable[Any]]] = [lambda: mteb.get_benchmark(name).tasks, lambda: [mteb.get_task(name)]]
+    for find in [lambda: mteb.get_tasks(**everything)] if name == ALL else ways:
+        with suppress(KeyError):
+            found = find()
+            break
+    else:
         todo = "name a benchmark, MTEB(rus, v1.1), a task, RuBQRetrieval, or all; or install another version of mteb"
         what = f"mteb {mteb.__version__} has no benchmark and no task of this name"
-        raise UsageError(what, found=name, todo=todo) from None
+        raise UsageError(what, found=name, todo=todo)
     return [part for task in found for part in getattr(task, "tasks", None) or [task]]
 
 

@@ -197,6 +197,31 @@ def test_parts_of_a_subset_are_read_and_other_subsets_are_not(hub: LoopbackHub, 
     assert [table.config for table in found.tables] == ["ru-corpus", "ru-queries"]
 
 
+def test_a_split_that_one_of_several_subsets_lacks_and_a_config_without_a_layout_are_listed(
+    hub: LoopbackHub, tmp_path: Path
+) -> None:
+    table, number = parquet(text=["a command"], label=["play"]), parquet(number=[1])
+    files = {
+        "ru/validation.parquet": table,
+        "ru/test.parquet": table,
+        "de/test.parquet": table,
+        "notes/test.parquet": number,
+    }
+    publish(hub, "MassiveIntentClassification", files)
+    index_mteb(["MassiveIntentClassification"], tmp_path / "my.index", tmp_path / "cache")
+    [unread] = read_record(tmp_path / "my.index").unread
+    lacking = unread.reason.split("; ")
+    assert [lacking[0], lacking[1], lacking[-1]] == [
+        "no split validation of de", "no subset af", "the config notes has no known layout",
+    ]  # fmt: skip
+    assert (
+        len([reason for reason in lacking if reason.startswith("no subset ")]) == 51 - 2
+    )  # mteb has 51 languages of it
+    assert [(table.config, table.split) for table in read_index(tmp_path / "my.index").tables] == [
+        ("de", "test"), ("ru", "validation"), ("ru", "test"),
+    ]  # fmt: skip
+
+
 def test_an_interrupted_command_goes_on_where_it_was_and_gives_the_same_bytes(hub: LoopbackHub, tmp_path: Path) -> None:
     publish_tasks(hub)
     hub.fail_at["mteb/TERRa"] = Fault(status=503)
@@ -227,5 +252,7 @@ def test_the_command_lists_what_the_index_lacks_and_so_does_a_scan_with_it(
     assert lack in run("scan", "corpus.jsonl", "--index", "my.index")
     last = run("scan", "corpus.jsonl", "--index", "my.index", "--json").splitlines()[-1]
     assert '"not_indexed": [{"dataset": "mteb/cifar10"' in last
+    with pytest.raises(UsageError, match="with --mteb, splits"):
+        run("index", *tasks, "--splits", "train", "--output", "my.index")
     with pytest.raises(UsageError, match="and no --mteb"):
         run("index", "cedr", *tasks, "--output", "my.index")
