@@ -107,7 +107,9 @@ def _index_dataset(hub: HubClient, dataset: MtebDataset, folder: Path) -> Path:
     with locked(part.with_suffix(".lock"), dataset.path, activity="indexing", remove=True):
         if part.exists():
             return part
-        at, failures = repository.require_snapshot(hub, dataset.path, dataset.revision), list[DatasetError]()
+        at, failures = repository.snapshot(hub, dataset.path, dataset.revision), list[DatasetError]()
+        if at is None:
+            raise SourceError("no such repository or revision on the Hub", where=dataset.path)
         # One table may have the rows of all subsets.
         for (task, columns), subsets in product(dataset.readings, dict.fromkeys((dataset.subsets, ()))):
             options = ForeignOptions(task, subsets=subsets, columns=dict(columns), keep_ids=True)
