@@ -13,6 +13,8 @@ from pipelines.raw.mirrors import Mirror, configured_mirrors
 from pipelines.raw.pins import LOCK_FILE, Pin, find_pin, read_lock_file
 from pipelines.raw.requests import GITHUB_API, GITHUB_MEDIA, GITHUB_RAW, file_url
 
+SHARED = "all-sources"  # in the cache: the folder of files that are the same for all sources
+
 
 @dataclass(frozen=True)
 class RawSettings:
@@ -95,7 +97,12 @@ class FileRequest:
         """Its path in the cache; other versions of the same name have other paths."""
         url = file_url(self.file.location) or ""
         version = self.file.sha256 or self.file.git_blob or hashlib.sha256(url.encode()).hexdigest()
-        return self.settings.cache / "raw" / self.source.name / version[:12] / self.file.name
+        owner = SHARED if self._is_shared else self.source.name
+        return self.settings.cache / "raw" / owner / version[:12] / self.file.name
+
+    @property
+    def _is_shared(self) -> bool:
+        return isinstance(self.file.location, ByHand) and self.file.location.is_shared
 
     @property
     def local_paths(self) -> list[Path]:
@@ -107,9 +114,8 @@ class FileRequest:
     @property
     def shared_path(self) -> Path | None:
         """The path directly below --raw-dir of a file that is the same for all sources; None for any other file."""
-        location, directory = self.file.location, self.settings.raw_dir
-        is_shared = isinstance(location, ByHand) and location.is_shared
-        return None if directory is None or not is_shared else directory / self.file.name
+        directory = self.settings.raw_dir
+        return directory / self.file.name if directory is not None and self._is_shared else None
 
 
 def make_request(source: Source, file: RawFile, settings: RawSettings, member: RawFile | None = None) -> FileRequest:

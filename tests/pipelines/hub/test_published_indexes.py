@@ -4,6 +4,7 @@ lists; and taken by training sets by that digest.
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -154,11 +155,14 @@ def test_training_sets_take_a_published_index_by_its_digest(
     hub: LoopbackHub, index: Path, connect: Callable[[], Any], tmp_path: Path
 ) -> None:
     publish_index(index_to_publish(index, "1.0.0"), OPTIONS, connect())
-    file = by_hand("benchmark-index.parquet", "Copy it.", sha256=file_sha256(index))
+    file = by_hand("benchmark-index.parquet", "Copy it.", made_by="contamination index", sha256=file_sha256(index))
     mirrors = parse_mirrors(f"hf://datasets/{REPO}")
     settings = RawSettings(None, tmp_path / "new", hub=hub.url, mirrors=mirrors, lock=tmp_path / "lock.json")
     found = locate(source_of(file), "file", settings)
     assert (found.origin, found.sha256, found.verified) == ("mirror", file_sha256(index), True)
+    downloads = [request.path for request in hub.log if f"/sha256/{found.sha256[:2]}/{found.sha256}" in request.path]
+    assert locate(replace(source_of(file), name="another"), "file", settings).origin == "cache"
+    assert len([request for request in hub.log if request.path in downloads]) == len(downloads)
 
 
 def test_the_command_shows_a_plan_then_publishes(
