@@ -67,6 +67,11 @@ class ByHand:
     instructions: str
     made_by: str = ""
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether it is one file for all sources: an index of the texts of benchmarks."""
+        return self.made_by == "contamination index"
+
 
 @dataclass(frozen=True)
 class Member:

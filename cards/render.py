@@ -79,7 +79,7 @@ def render(
     citations = [bibtex(key) for key in citation_keys(definition)]
     prose = read_filled_prose(dataset, manifest)
     configs = front_matter.config_names(dataset, front_matter.tables_by_config(manifest))
-    return _template().render(
+    return card_template("dataset.md.jinja").render(
         front_matter=head,
         source=source,
         dataset=dataset,
@@ -152,7 +152,8 @@ def _general_choices(dataset: Dataset, manifest: Manifest) -> Iterator[str]:
 
 
 @cache
-def _template() -> jinja2.Template:
+def card_template(name: str) -> jinja2.Template:
+    """A template of a card in Markdown."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(CARDS),
         undefined=jinja2.StrictUndefined,
@@ -163,7 +164,7 @@ def _template() -> jinja2.Template:
     )
     escapes = (markdown.plain, markdown.hand_written, markdown.code, markdown.fenced, markdown.link)
     environment.filters |= {escape.__name__: escape for escape in (*escapes, markdown.number, python)}
-    return environment.get_template("dataset.md.jinja")
+    return environment.get_template(name)
 
 
 def _columns(dataset: Dataset, manifest: Manifest, prose: str) -> list[DescribedColumn]:

@@ -31,6 +31,7 @@ INDEX_EXAMPLES = """\
   embedding-datasets contamination index rumteb ateb --all-built --output my.index      and a list of those not built
   embedding-datasets contamination index ORG/cedr-classification@v1.0.0 --output my.index
   embedding-datasets contamination index mteb/stsbenchmark-sts --splits validation --output sts.index
+  embedding-datasets contamination index --mteb 'MTEB(rus, v1.1)' --output mteb-rus.index      from the Hub; or --mteb all
   embedding-datasets contamination index data.csv --task Classification --map text=sentence --output my.index
 
 An index has hashes and no text: docs/contamination.md describes it to the byte."""
@@ -38,6 +39,7 @@ SCAN_EXAMPLES = """\
   embedding-datasets contamination scan corpus/ --index my.index            Parquet, JSON lines (.gz, .zst), CSV ...
   embedding-datasets contamination scan 'data/*.jsonl.zst' --text text --index my.index
   embedding-datasets contamination scan hf://datasets/ORG/NAME@REVISION/train --index my.index
+  embedding-datasets contamination scan corpus/ --index ORG/index-mteb-2.26@v1.0.0     a published index, into the cache
   embedding-datasets contamination scan corpus/ --index my.index --html report.html --matches matches.parquet
   embedding-datasets contamination scan corpus/ --index my.index --clean clean/     the corpus without these rows
   embedding-datasets contamination scan corpus/ --index my.index --flag rows.parquet --fail-on exact:0.1%
@@ -63,23 +65,35 @@ def main() -> int:
 
 def _index(options: argparse.Namespace) -> int:
     from pipelines.decontamination import pages as page
+    from pipelines.decontamination.index_file import Record, Unread, read_record
     from pipelines.decontamination.indexing import find_datasets, index_tables, indexing_rows
+    from pipelines.decontamination.mteb_tasks import index_mteb
     from pipelines.process.stages import show_stages
+    from pipelines.raw.digests import default_cache
 
+    options.output.parent.mkdir(parents=True, exist_ok=True)
     with show_stages("index"):
-        missing: list[str] | None = [] if options.all_built else None
+        missing: list[Unread] | None = [] if options.all_built else None
         names = options.names or (["all"] if options.all_built else [])
-        if not names:
-            raise UsageError("name datasets, or pass --all-built", todo="embedding-datasets contamination index --help")
-        datasets = find_datasets(names, options.releases, command.foreign_options(options), missing)
-        options.output.parent.mkdir(parents=True, exist_ok=True)
-        with indexing_rows(names):
-            tables = index_tables(datasets, options.output, options.splits)
-    size = options.output.stat().st_size
+        if bool(names) == bool(options.mteb):
+            what = "name datasets, or pass --all-built" + ", and no --mteb" * bool(names)
+            raise UsageError(what, todo="embedding-datasets contamination index --help")
+        if options.mteb and (options.splits or options.task or options.map or options.subset or options.language):
+            raise UsageError(
+                "with --mteb, splits, subsets, columns and types are mteb's", todo="leave these options out"
+            )
+        if options.mteb:
+            tables = index_mteb(options.mteb, options.output, default_cache())
+        else:
+            datasets = find_datasets(names, options.releases, command.foreign_options(options), missing)
+            with indexing_rows(names):
+                record = Record(unread=tuple(missing)) if missing else None
+                tables = index_tables(datasets, options.output, options.splits, record)
+    record = read_record(options.output)
     if options.json:
-        command.print_json(page.index_to_json(tables, options.output, size, missing or ()))
+        command.print_json(page.index_to_json(tables, options.output, record))
     else:
-        command.print_page(page.index_page(tables, options.output, size, missing or (), width=command.width()))
+        command.print_page(page.index_page(tables, options.output, record, width=command.width()))
     return 0
 
 
@@ -92,14 +106,16 @@ def _scan(options: argparse.Namespace) -> int:
     from pipelines.decontamination.indexing import available_releases, find_datasets
     from pipelines.decontamination.pages import GRAMMAR, met_conditions, scan_page, scan_to_json
     from pipelines.decontamination.scans import open_scan, summarise
+    from pipelines.hub.published_indexes import find_index
     from pipelines.process.stages import show_stages
     from pipelines.raw.digests import default_cache
 
     conditions = parse_conditions(options.fail_on, GRAMMAR)
-    tables = read_index_tables(options.index)
     engine = Engine(options.engine, options.jobs, options.address)
     cache = options.cache or default_cache()
     with show_stages("scan"):
+        index = find_index(options.index, cache)
+        tables = read_index_tables(index)
         corpus = open_corpus(options.corpus, options.text, releases=options.releases, cache=cache)
         if options.clean:
             check_target([*(file for file, _ in corpus.files), *corpus.empty], options.clean)
@@ -107,7 +123,7 @@ def _scan(options: argparse.Namespace) -> int:
         datasets += find_datasets(options.benchmark, options.releases, command.foreign_options(options))
         scans = cache / "scans"
         choices = {"threshold": options.threshold, "whole_texts": options.whole_texts}
-        with open_scan(corpus, options.index, datasets, engine, checkpoints=scans, **choices) as scan:
+        with open_scan(corpus, index, datasets, engine, checkpoints=scans, **choices) as scan:
             summaries = summarise(scan)
             met = met_conditions(conditions, scan.sums, summaries)
             lines = _write(scan, summaries, options)
@@ -188,6 +204,14 @@ def _index_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="leave out what has not been built below --releases, and list it; default: all",
     )
+    arguments.add_argument(
+        "--mteb",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="instead of datasets: a benchmark or a task of the mteb that is installed, or all; repeatable. Its datasets are "
+        "read from the Hub at mteb's revisions, those splits that mteb evaluates; killed, the command resumes",
+    )
     command.add_output(arguments, "--output", "index", required=True, metavar="FILE", help="the index to write")
     arguments.add_argument(
         "--splits",
@@ -211,7 +235,13 @@ def _scan_parser() -> argparse.ArgumentParser:
         help="files, folders, globs, ORG/NAME[@REVISION], hf://datasets/ORG/NAME[@REVISION]/PATH for a part of one, or the name "
         "of a release",
     )
-    add("--index", type=Path, required=True, metavar="FILE", help="what `contamination index` wrote")
+    add(
+        "--index",
+        required=True,
+        metavar="FILE|NAME",
+        help="what `contamination index` wrote: a file; on the Hub, ORG/NAME[@TAG], or NAME[@TAG] of an organisation that "
+        "EMBEDDING_DATASETS_MIRRORS names",
+    )
     add(
         "--text",
         action="append",

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import argparse
 import logging
 import os
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from builders.errors import DatasetError, PublishError, UsageError
 from pipelines import command
 
 if TYPE_CHECKING:
-    import argparse
-
     from builders.catalogue import Definition
     from builders.spec import Source
-    from pipelines.hub.commits import Publication
+    from pipelines.hub.client import HubClient
+    from pipelines.hub.commits import CommitOptions, Publication
     from pipelines.hub.planning import Plan, PublishOptions
+    from pipelines.hub.published_indexes import IndexFile
 
 EXAMPLES = """\
   embedding-datasets publish cedr --org ORG --dry-run       what would be written, and how it differs from the version before
@@ -25,13 +27,19 @@ EXAMPLES = """\
   embedding-datasets publish cedr-classification@1.0.0 --org ORG --private    an older version too: main stays at the newest
   embedding-datasets publish cedr --org ORG --all-versions  from the oldest to the newest
   embedding-datasets publish ria-news --org ORG --i-have-the-rights
-  embedding-datasets publish --raw cedr --org ORG --raw-dir DIR    its raw files by digest, as a mirror: ORG/raw-cedr"""
+  embedding-datasets publish --raw cedr --org ORG --raw-dir DIR    its raw files by digest, as a mirror: ORG/raw-cedr
+  embedding-datasets publish --index mteb-2.26.index --org ORG     what contamination index wrote: ORG/index-mteb-2.26"""
 
-# Options that mean nothing with --raw, and nothing without it.
-OF_RELEASES = (
-    "--all-versions", "--attestation", "--create-pr", "--ledger", "--no-download", "--repo-name", "--take-over",
-)  # fmt: skip
+# Options that mean nothing for what else is published.
+OF_RELEASES = ("--all-versions", "--attestation", "--create-pr", "--ledger", "--no-download", "--take-over")
 OF_RAW_FILES = ("--raw-dir", "--cache")
+REFUSED = {
+    "--raw": (*OF_RELEASES, "--repo-name", "--version"),
+    "--index": (*OF_RELEASES, *OF_RAW_FILES, "--i-have-the-rights"),
+    "": (*OF_RAW_FILES, "--version"),
+}
+
+Item = TypeVar("Item")
 
 logger = logging.getLogger(__name__)
 
@@ -44,9 +52,9 @@ def main() -> int:
     from pipelines.hub.publishing import log_missing_record
     from pipelines.process.stages import show_stages
 
+    if options.raw or options.index:
+        return _publish_indexes(options) if options.index else _publish_raw(options)
     datasets = command.resolve_datasets(options.names)
-    if options.raw:
-        return _publish_raw([definition.source for definition, _ in datasets], options)
     if options.repo_name and len(datasets) > 1:
         raise UsageError("--repo-name is for one dataset", found=f"{len(datasets)} datasets", todo="name one")
     if options.all_versions:
@@ -93,42 +101,95 @@ def _show(plan: Plan, publication: Publication[Plan] | None, *, as_json: bool) -
         print("\n".join(_page(plan, publication)), flush=True)
 
 
-def _publish_raw(sources: Iterable[Source], options: argparse.Namespace) -> int:
+def _publish_raw(options: argparse.Namespace) -> int:
     """Mirror the raw files of sources; returns the exit code: that of the first source that failed, 3 for a missing file."""
-    from builders.errors import SourceError
-    from pipelines.build_report.outcomes import error_to_json
-    from pipelines.hub import client, publishing, raw_publishing
-    from pipelines.hub.commits import CommitOptions
-    from pipelines.process.stages import show_stages
+    from pipelines.hub import raw_publishing
 
-    raw = command.raw_settings(options)
-    settings = CommitOptions(
+    sources = [definition.source for definition, _ in command.resolve_datasets(options.names)]
+    raw, settings = command.raw_settings(options), _commit_options(options)
+
+    def plan(source: Source, hub: HubClient) -> Any:
+        return raw_publishing.make_raw_plan(source, raw, settings, hub)
+
+    def publish(source: Source, hub: HubClient) -> Any:
+        return raw_publishing.publish_raw(source, raw, settings, hub)
+
+    items = {source.name: source for source in sources}
+    return _publish_each(items, options, plan, publish, what="source", pages=raw_publishing)
+
+
+def _publish_indexes(options: argparse.Namespace) -> int:
+    """Publish the indexes in files; returns the exit code: that of the first that failed, if any did."""
+    from pipelines.decontamination.pages import index_to_publish
+    from pipelines.hub import published_indexes
+
+    if options.repo_name and len(options.names) > 1:
+        raise UsageError("--repo-name is for one index", found=f"{len(options.names)} indexes", todo="name one")
+    settings = _commit_options(options)
+
+    def index(name: str) -> IndexFile:
+        return index_to_publish(Path(name), options.version or "1.0.0", options.repo_name)
+
+    def plan(name: str, hub: HubClient) -> Any:
+        return published_indexes.make_index_plan(index(name), settings, hub)
+
+    def publish(name: str, hub: HubClient) -> Any:
+        return published_indexes.publish_index(index(name), settings, hub)
+
+    items = {name: name for name in options.names}
+    return _publish_each(items, options, plan, publish, what="index", pages=published_indexes)
+
+
+def _commit_options(options: argparse.Namespace) -> CommitOptions:
+    from pipelines.hub.commits import CommitOptions
+
+    return CommitOptions(
         options.org,
         private=options.private,
         rights=options.i_have_the_rights,
         overwrite_card=options.overwrite_card,
         message=options.message,
     )
+
+
+def _publish_each(
+    items: Mapping[str, Item],
+    options: argparse.Namespace,
+    make_plan: Callable[[Item, HubClient], Any],
+    publish: Callable[[Item, HubClient], Any],
+    *,
+    what: str,
+    pages: Any,
+) -> int:
+    """Publish several things, or show the plans for them; returns the exit code.
+
+    what: the key of their names in JSON. pages: has `page` and `to_json`, which take a plan and its publication.
+    """
+    from builders.errors import SourceError
+    from pipelines.build_report.outcomes import error_to_json
+    from pipelines.hub import client, publishing
+    from pipelines.process.stages import show_stages
+
     hub = client.connect(PublishError) if options.dry_run else publishing.login()
     code = 0
-    for source in {source.name: source for source in sources}.values():
+    for name, item in items.items():
         try:
             if options.dry_run:
-                plan, publication = raw_publishing.make_raw_plan(source, raw, settings, hub), None
+                plan, publication = make_plan(item, hub), None
             else:
-                with show_stages(source.name):
-                    publication = raw_publishing.publish_raw(source, raw, settings, hub)
+                with show_stages(name):
+                    publication = publish(item, hub)
                 plan = publication.plan
         except DatasetError as error:
             command.print_error(error)
             if options.json:
-                command.print_json({"source": source.name, "state": "failed", "error": error_to_json(error)})
+                command.print_json({what: name, "state": "failed", "error": error_to_json(error)})
             code = code or error.exit_code
             continue
         if options.json:
-            command.print_json(raw_publishing.to_json(plan, publication))
+            command.print_json(pages.to_json(plan, publication))
         else:
-            command.print_page(raw_publishing.page(plan, publication))
+            command.print_page(pages.page(plan, publication))
         code = code or (SourceError.exit_code if plan.missing else 0)
     return code
 
@@ -213,6 +274,12 @@ def parser() -> argparse.ArgumentParser:
         help="publish raw files instead, by digest, where their licence permits it (docs/raw-files.md)",
     )
     arguments.add_argument(
+        "--index",
+        action="store_true",
+        help="publish indexes of texts instead: each NAME is a file that contamination index wrote (docs/contamination.md)",
+    )
+    arguments.add_argument("--version", type=_version, metavar="X.Y.Z", help="with --index: its version (1.0.0)")
+    arguments.add_argument(
         "--raw-dir", type=Path, metavar="DIR", help="with --raw: local raw files, DIR/<source>/<file>"
     )
     arguments.add_argument(
@@ -225,12 +292,21 @@ def parser() -> argparse.ArgumentParser:
 
 def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     """Exit with a usage error where options do not fit together."""
-    others = OF_RELEASES if options.raw else OF_RAW_FILES
-    given = [name for name in others if getattr(options, name.removeprefix("--").replace("-", "_"))]
+    if options.raw and options.index:
+        arguments.error("--raw or --index, not both")
+    kind = "--raw" if options.raw else "--index" if options.index else ""
+    given = [name for name in REFUSED[kind] if getattr(options, name.removeprefix("--").replace("-", "_"))]
     if given:
-        arguments.error(f"{given[0]} is {'not for' if options.raw else 'only for'} --raw")
+        only = "only for --index" if given[0] == "--version" else "only for --raw"
+        arguments.error(f"{given[0]} is {f'not for {kind}' if kind else only}")
     if options.ledger and not os.access(options.ledger.absolute().parent, os.W_OK):
         arguments.error(f"--ledger: cannot write to {options.ledger}")
+
+
+def _version(text: str) -> str:
+    if not re.fullmatch(r"\d{1,6}\.\d{1,6}\.\d{1,6}", text, re.ASCII):
+        raise argparse.ArgumentTypeError(f"three numbers such as 1.0.0, not {text[:20]!r}")
+    return text
 
 
 def _publish_options(options: argparse.Namespace) -> PublishOptions:

@@ -51,8 +51,8 @@ REBUILD = "make it with embedding-datasets contamination index NAME... --output 
 INDEX_FILE = by_hand(
     FILE,
     "an index of the texts of the benchmarks that the training data must not have: build these, then "
-    "embedding-datasets contamination index rumteb ateb --output benchmark-index.parquet; or copy the file from somebody who has "
-    "it. Version 1.0.0 counts what it finds, later versions drop it",
+    "embedding-datasets contamination index rumteb ateb --output DIR/benchmark-index.parquet, where --raw-dir DIR has it for all "
+    "sources; or copy the file from somebody who has it. Version 1.0.0 counts what it finds, later versions drop it",
     made_by="contamination index",
 )
 

@@ -11,7 +11,10 @@ from builders.spec import version_key
 from cards.front_matter import parse_front_matter
 from cards.manifest import Manifest
 from pipelines.checking.data_files import all_paths, resolve_tables
+from pipelines.checking.datasets import DatasetFiles
 from pipelines.hub import client, repository
+from pipelines.hub.client import HubClient
+from pipelines.hub.repository import Snapshot
 from pipelines.raw.digests import default_cache
 from pipelines.release.folder import CARD, MANIFEST, releases_below, require_manifest, version_dirs
 
@@ -91,11 +94,34 @@ def fetch_dataset(repo: str, revision: str, subsets: Sequence[str]) -> Fetched:
     snapshot = repository.require_snapshot(hub, repo, revision)
     if MANIFEST in snapshot.digests:
         return Fetched(repository.fetch_release(hub, repo, snapshot, cache), repo, tuple(snapshot.digests))
-    where = f"{repo} at {snapshot.sha[:12]}"
-    card = repository.read_file(hub, repo, snapshot, CARD)
-    files = resolve_tables(snapshot.digests, parse_front_matter(card or b"", where), where, subsets)
-    paths = [*([CARD] if card else []), *all_paths(files)]
-    return Fetched(repository.fetch_files(hub, repo, snapshot, paths, cache), repo, tuple(snapshot.digests))
+    files = fetch_tables(hub, repo, snapshot, cache, subsets=subsets)
+    return Fetched(files.folder, repo, tuple(snapshot.digests))
+
+
+def fetch_tables(
+    hub: HubClient,
+    repo: str,
+    at: Snapshot,
+    cache: Path,
+    *,
+    subsets: Sequence[str] = (),
+    splits: Sequence[str] = (),
+) -> DatasetFiles:
+    """The data files of a dataset of the Hub at a snapshot, in the cache.
+
+    splits: fetch only these, of the configs that have one of them.
+
+    Raises SourceError as resolve_tables does, and where the Hub fails.
+    """
+    where = f"{repo} at {at.sha[:12]}"
+    card = repository.read_file(hub, repo, at, CARD)
+    front_matter = parse_front_matter(card or b"", where)
+    tables = {
+        config: {split: paths for split, paths in of_config.items() if split in splits} or of_config
+        for config, of_config in resolve_tables(at.digests, front_matter, where, subsets).items()
+    }
+    folder = repository.fetch_files(hub, repo, at, [*([CARD] if card else []), *all_paths(tables)], cache)
+    return DatasetFiles(folder, folder, tables, front_matter)
 
 
 def locate_target(

@@ -10,18 +10,20 @@ A bitmap says so in one read of memory per number; only what it lets through is 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from builders.errors import SourceError
+from builders.errors import SourceError, UsageError
+from builders.shaping.benchmark_index import KEY, header_metadata, read_header
 from pipelines.audit.copies.near_duplicates import BANDS
 from pipelines.audit.copies.shingles import Ragged, offsets_from_lengths, take_rows, take_slices
 from pipelines.decontamination.fingerprints import (
@@ -38,10 +40,10 @@ from pipelines.process.files import replacing
 Array = npt.NDArray[Any]
 
 FORMAT = 2
-KEY = b"embedding-datasets.contamination-index"
+RECORD = KEY + b".record"
 FOLDING = 1  # of builders.shaping.folding.FOLDINGS: that of the columns folded, words and letters
 ROW_GROUP_ROWS = 65_536
-MAX_ENTRIES = 1 << 32
+MAX_ENTRIES, MAX_TABLES = 1 << 32, 1 << 16
 NUMBERS = pa.list_(pa.field("element", pa.uint32(), nullable=False))
 COLUMNS = {
     "table": pa.uint16(), "row": pa.string(), "exact": pa.uint64(), "folded": pa.uint64(), "words": pa.uint64(),
@@ -106,7 +108,9 @@ class TextIndex:
     views: tuple[str, ...] = ()
 
 
-class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class IndexHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What an index says of itself: its format, the fingerprints of fixed texts, how many entries it has, its tables."""
+
     format: int
     probe: str
     entries: int
@@ -115,10 +119,30 @@ class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     views: tuple[str, ...] = ()
 
 
-def write_index(path: Path, entries: Iterable[pa.Table], tables: list[IndexTable]) -> None:
+class Unread(msgspec.Struct, frozen=True):
+    """A dataset that an index should have, and that it lacks at least in part. version: a commit; tasks: those of mteb."""
+
+    dataset: str
+    reason: str
+    version: str = ""
+    tasks: tuple[str, ...] = ()
+
+
+class Record(msgspec.Struct, frozen=True):
+    """What an index was made of. source: `MTEB(rus, v1.1) of mteb 2.26.24`. licenses: as mteb states them, by dataset."""
+
+    source: str = ""
+    licenses: dict[str, str] = {}
+    unread: tuple[Unread, ...] = ()
+
+
+def write_index(
+    path: Path, entries: Iterable[pa.Table], tables: list[IndexTable], record: Record | None = None
+) -> None:
     """Write an index, in groups of ROW_GROUP_ROWS however the entries are divided.
 
-    entries: of SCHEMA. tables: may be filled while the entries are read; the list is written after the last of them.
+    entries: of SCHEMA. tables: may be filled while the entries are read; the list is written after the last of them. record: for
+    read_record; an index without one has the same bytes as before there were records.
     """
     with replacing(path) as part:
         writer = pq.ParquetWriter(
@@ -143,10 +167,52 @@ def write_index(path: Path, entries: Iterable[pa.Table], tables: list[IndexTable
                 writer.write_table(SCHEMA.empty_table())
             views = tuple(view.label for view in VIEWS)
             probe = probe_digest(PRINTS[FORMAT])
-            header = msgspec.json.encode(_Header(FORMAT, probe, written, tuple(tables), FOLDING, views))
-            digest = hashlib.sha256(header).hexdigest().encode()
+            header = msgspec.json.encode(IndexHeader(FORMAT, probe, written, tuple(tables), FOLDING, views))
             columns = msgspec.json.encode({name: _hexdigest(digests, name) for name in SCHEMA.names})
-            writer.add_key_value_metadata({KEY: header, KEY + b".sha256": digest, KEY + b".columns": columns})
+            made_of = {} if record is None else header_metadata(RECORD, msgspec.json.encode(record, order="sorted"))
+            writer.add_key_value_metadata(header_metadata(KEY, header) | {KEY + b".columns": columns} | made_of)
+
+
+def join_indexes(paths: Sequence[Path], output: Path, record: Record) -> list[IndexTable]:
+    """Write the texts of several indexes of this version as one, in their order, and return its tables.
+
+    It has the bytes of an index that is made of all these datasets at once. Raises SourceError as read_index does, UsageError for
+    more texts or tables than an index can hold.
+    """
+    tables: list[IndexTable] = []
+    write_index(output, _join_entries(paths, tables), tables, record)
+    return tables
+
+
+def _join_entries(paths: Sequence[Path], tables: list[IndexTable]) -> Iterator[pa.Table]:
+    """The entries of several indexes, whose tables follow each other in the list."""
+    first = 0
+    for path in paths:
+        with _open_index(path) as (parquet, header):
+            start = len(tables)
+            require_room(first + header.entries, start + len(header.tables))
+            tables += [
+                table if table.pair is None else replace(table, pair=table.pair + start) for table in header.tables
+            ]
+            for group in range(parquet.num_row_groups):
+                moved = pl.DataFrame(parquet.read_row_group(group)).with_columns(
+                    (pl.col("table") + start).cast(pl.UInt16),
+                    pl.col("positives").list.eval((pl.element() + first).cast(pl.UInt32)),
+                )
+                yield to_entries(moved)
+            first += header.entries
+
+
+def to_entries(frame: pl.DataFrame) -> pa.Table:
+    """The entries of an index in a frame with its columns, in any order."""
+    return frame.select(SCHEMA.names).to_arrow(compat_level=pl.CompatLevel.oldest()).cast(SCHEMA)
+
+
+def require_room(entries: int, tables: int) -> None:
+    """Raise UsageError for more texts, or tables, than an index can hold."""
+    if entries > MAX_ENTRIES or tables > MAX_TABLES:
+        expected = f"at most {MAX_ENTRIES:,} texts in {MAX_TABLES:,} tables"
+        raise UsageError("too many texts for one index", expected=expected, todo="make several")
 
 
 _Digests = Mapping[str, tuple[Any, Any]]  # by column, the SHA-256 of all lengths, and that of all values
@@ -179,8 +245,23 @@ def read_index_tables(path: Path) -> tuple[IndexTable, ...]:
 
     Raises SourceError as read_index does.
     """
+    return read_index_header(path).tables
+
+
+def read_index_header(path: Path) -> IndexHeader:
+    """The header of an index, read without its entries. Raises SourceError as read_index does."""
     with _open_index(path) as (_, header):
-        return header.tables
+        return header
+
+
+def read_record(path: Path) -> Record:
+    """What an index was made of; an empty record where it does not say so.
+
+    Raises SourceError as read_index does.
+    """
+    with _open_index(path) as (parquet, _):
+        metadata = parquet.metadata.metadata or {}
+        return msgspec.json.decode(read_header(metadata, RECORD), type=Record) if RECORD in metadata else Record()
 
 
 def read_index(path: Path) -> TextIndex:
@@ -212,7 +293,7 @@ def in_groups(tables: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
 
 
 @contextmanager
-def _open_index(path: Path) -> Iterator[tuple[pq.ParquetFile, _Header]]:
+def _open_index(path: Path) -> Iterator[tuple[pq.ParquetFile, IndexHeader]]:
     """The file of an index, for the time of the block; what cannot be read in it is a SourceError."""
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as parquet:
@@ -223,7 +304,7 @@ def _open_index(path: Path) -> Iterator[tuple[pq.ParquetFile, _Header]]:
         raise _damaged(path, str(error)) from None
 
 
-def _read_header(path: Path, parquet: pq.ParquetFile) -> _Header:
+def _read_header(path: Path, parquet: pq.ParquetFile) -> IndexHeader:
     metadata = parquet.metadata.metadata or {}
     if KEY not in metadata:
         raise SourceError(
@@ -232,9 +313,7 @@ def _read_header(path: Path, parquet: pq.ParquetFile) -> _Header:
             found="a Parquet file without the metadata of an index",
             todo="make one with embedding-datasets contamination index NAME... --output FILE",
         )
-    text = metadata[KEY]
-    if hashlib.sha256(text).hexdigest().encode() != metadata.get(KEY + b".sha256"):
-        raise _damaged(path, "the list of tables has another digest than was written")
+    text = read_header(metadata, KEY)
     found = msgspec.json.decode(text)["format"]
     if found not in SCHEMAS:
         raise SourceError(
@@ -244,7 +323,7 @@ def _read_header(path: Path, parquet: pq.ParquetFile) -> _Header:
             expected=f"format {' or '.join(map(str, SCHEMAS))}",
             todo="update this package, or build the index again" if found > FORMAT else REBUILD,
         )
-    header = msgspec.json.decode(text, type=_Header)
+    header = msgspec.json.decode(text, type=IndexHeader)
     if header.probe != (probe := probe_digest(PRINTS[found])):
         raise SourceError(
             "the index was made with other versions of libraries, which compute other fingerprints",
@@ -256,7 +335,7 @@ def _read_header(path: Path, parquet: pq.ParquetFile) -> _Header:
     return header
 
 
-def _read_columns(parquet: pq.ParquetFile, header: _Header) -> Iterator[tuple[str, Any]]:
+def _read_columns(parquet: pq.ParquetFile, header: IndexHeader) -> Iterator[tuple[str, Any]]:
     """The columns with their names; see TextIndex.
 
     Raises ValueError where types, values or the number of rows are not those of an index.

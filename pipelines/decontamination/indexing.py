@@ -36,12 +36,14 @@ from pipelines.checking.targets import Target, dataset_name, define_release, loc
 from pipelines.decontamination.fingerprints import fingerprint_texts
 from pipelines.decontamination.index_file import (
     FORMAT,
-    MAX_ENTRIES,
     PRINTS,
-    SCHEMA,
     IndexTable,
+    Record,
     TextIndex,
+    Unread,
     in_groups,
+    require_room,
+    to_entries,
     write_index,
 )
 from pipelines.process.safe_text import first_line
@@ -90,7 +92,7 @@ class IndexedDataset:
     """A release, or a dataset that this package did not build, with its tables in the layout of its task.
 
     content_sha256: of the release, empty where there is none. own_locations: the dataset's own config and split
-    of a table, where they differ from those of its task.
+    of a table, where they differ from those of its task. splits: those to index, where others than usual are evaluated.
     """
 
     dataset: str
@@ -100,6 +102,7 @@ class IndexedDataset:
     languages: tuple[str, ...] = ()
     content_sha256: str = ""
     own_locations: Mapping[tuple[str, str], tuple[str, str]] = field(default_factory=lambda: MappingProxyType({}))
+    splits: tuple[str, ...] = ()
 
     @property
     def identity(self) -> tuple[str, str, str]:
@@ -123,10 +126,12 @@ class _Source:
     first_table: int
 
 
-def index_tables(datasets: Sequence[IndexedDataset], output: Path, splits: Sequence[str] = ()) -> list[IndexTable]:
+def index_tables(
+    datasets: Sequence[IndexedDataset], output: Path, splits: Sequence[str] = (), record: Record | None = None
+) -> list[IndexTable]:
     """Write the index of the texts of datasets, as a model receives them, and return its tables.
 
-    splits: those to index beside the one that a benchmark evaluates, where a dataset has them.
+    splits: those to index beside the one that a benchmark evaluates, where a dataset has them. record: see write_index.
 
     Raises UsageError for a split that no dataset has, and for more texts than an index can hold; SourceError for a dataset that
     lacks a table or a column with texts.
@@ -141,13 +146,16 @@ def index_tables(datasets: Sequence[IndexedDataset], output: Path, splits: Seque
             ),
         )
     tables: list[IndexTable] = []
-    write_index(output, chain.from_iterable(map(_index_dataset, datasets, chosen, (tables for _ in datasets))), tables)
+    entries = chain.from_iterable(map(_index_dataset, datasets, chosen, (tables for _ in datasets)))
+    write_index(output, entries, tables, record)
     return tables
 
 
 def _choose_splits(dataset: IndexedDataset, splits: Sequence[str]) -> list[str]:
     """The splits of a dataset to index: the one that a benchmark evaluates, and those requested that it has."""
     available = available_splits(dataset.task, dataset.frames)
+    if dataset.splits:
+        return [split for split in available if split in dataset.splits]
     evaluated = tasks.evaluated_split(dataset.task)
     if evaluated not in available:
         evaluated = available[-1] if available else ""
@@ -163,10 +171,7 @@ def _index_dataset(dataset: IndexedDataset, splits: Sequence[str], tables: list[
             rows = count_rows(frame)
             for texts in table_texts(layout, frame):
                 first = sum(table.rows for table in tables)
-                if first + rows * len(texts) > MAX_ENTRIES:
-                    raise UsageError(
-                        "too many texts for one index", expected=f"at most {MAX_ENTRIES:,}", todo="make several"
-                    )
+                require_room(first + rows * len(texts), len(tables) + len(texts))
                 source = _Source(dataset, layout.config, frame, texts, first, len(tables))
                 tables += _describe_tables(source, split, rows)
                 name = f"{tables[-1].config}/{tables[-1].split}"
@@ -241,16 +246,10 @@ def _read_batches(source: _Source, documents: _Documents, advance: Callable[[int
     row_name = row_id(names)
     given = {} if row_name is None else {"__name": row_name.cast(pl.String).fill_null("")}
     wanted = source.frame.select(**texts, **given, **{f"__{label}": pl.col(label) for label in labels})
-    digests = _row_digests(source.frame) if row_name is None else np.empty(0, np.uint64)
-    copies = _copy_numbers(digests)
+    names_of_rows = _name_rows(source.frame) if row_name is None else pl.Series(dtype=pl.String)
     start = 0
     while len(batch := wanted.slice(start, BATCH_ROWS).collect(engine="streaming")):
-        if row_name is None:
-            own = slice(start, start + len(batch))
-            pairs = zip(digests[own].tolist(), copies[own].tolist(), strict=True)
-            row_names = pl.Series([f"{digest:016x}" + (f"-{copy}" if copy > 1 else "") for digest, copy in pairs])
-        else:
-            row_names = batch["__name"]
+        row_names = names_of_rows.slice(start, len(batch)) if row_name is None else batch["__name"]
         positives = pl.repeat([], len(batch), dtype=pl.List(pl.UInt32), eager=True)
         if source.config == "corpus":
             documents.add(row_names, source.first_entry + start)
@@ -261,19 +260,15 @@ def _read_batches(source: _Source, documents: _Documents, advance: Callable[[int
         start += BATCH_ROWS
 
 
-def _row_digests(frame: pl.LazyFrame) -> Array:
-    """The numbers that name the rows of a table without ids, see pipelines.audit.findings, without regard to equal rows."""
-    parts, start = [np.empty(0, np.uint64)], 0
+def _name_rows(frame: pl.LazyFrame) -> pl.Series:
+    """The names of the rows of a table without ids, see pipelines.audit.findings; equal rows are numbered from the second on."""
+    parts, start = [pl.DataFrame(schema={"digest": pl.String})], 0
     while len(batch := frame.slice(start, BATCH_ROWS).collect(engine="streaming")):
-        parts.append(np.array([int(hash_values(values), 16) for values in batch.iter_rows()], np.uint64))
+        parts.append(pl.DataFrame({"digest": [hash_values(values) for values in batch.iter_rows()]}))
         start += BATCH_ROWS
-    return np.concatenate(parts)
-
-
-def _copy_numbers(digests: Array) -> Array:
-    """For each number, how many of its kind there are up to it: 1 for the first, 2 for the second."""
-    copies = pl.DataFrame({"digest": digests}).select(pl.int_range(1, pl.len() + 1).over("digest"))
-    return copies.to_series().to_numpy()
+    digest, copy = pl.col("digest"), pl.int_range(1, pl.len() + 1).over("digest")
+    named = pl.when(copy > 1).then(pl.format("{}-{}", digest, copy)).otherwise(digest)
+    return pl.concat(parts).select(named).to_series()
 
 
 def _index_batch(source: _Source, batch: Batch) -> pa.Table:
@@ -301,7 +296,7 @@ def _index_batch(source: _Source, batch: Batch) -> pa.Table:
             **columns_of_texts,
         }
     )
-    return frame.select(SCHEMA.names).to_arrow(compat_level=pl.CompatLevel.oldest()).cast(SCHEMA)
+    return to_entries(frame)
 
 
 def hash_labels(labels: pl.Series) -> Array:
@@ -424,8 +419,11 @@ def _frame_of(dataset: IndexedDataset, table: IndexTable) -> pl.LazyFrame | None
     return None
 
 
+NOT_BUILT = "not built"
+
+
 def find_datasets(
-    names: Sequence[str], releases: Path, options: ForeignOptions, missing: list[str] | None = None
+    names: Sequence[str], releases: Path, options: ForeignOptions, missing: list[Unread] | None = None
 ) -> list[IndexedDataset]:
     """The datasets that names mean, each once. releases: where those of the catalogue are. options: for datasets of others.
 
@@ -437,7 +435,7 @@ def find_datasets(
     targets = [target for name in names for target in resolve_targets(name, releases)]
     absent = dict.fromkeys(one.name for one in targets if one.folder is not None and not one.folder.is_dir())
     if missing is not None:
-        missing += absent
+        missing += [Unread(name, NOT_BUILT) for name in absent]
         targets = [target for target in targets if target.name not in absent]
     elif len(absent) > 1:
         todo = "build them, name a folder with releases, or index what is there with --all-built"

@@ -8,56 +8,126 @@ unread        bytes of the corpus that may be text were not read; unread:SHARE: 
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
+import yaml
+from msgspec import to_builtins
 
 from builders import catalogue
 from builders.licenses import permits_derivatives
 from cards import markdown
+from cards.front_matter import license_keys
 from cards.markdown import number, share_text
-from cards.render import CARDS
+from cards.render import CARDS, card_template
 from pipelines.checking.corpora import read_partition
 from pipelines.checking.verdict import Condition, Grammar
 from pipelines.decontamination.clean import CleanCorpus
-from pipelines.decontamination.index_file import IndexTable
+from pipelines.decontamination.index_file import (
+    IndexTable,
+    Record,
+    read_index,
+    read_index_header,
+    read_record,
+)
+from pipelines.decontamination.indexing import NOT_BUILT
 from pipelines.decontamination.matching import JOINED, KINDS, MATCH_SCHEMA, THRESHOLD, candidate_recall
 from pipelines.decontamination.scans import TABLE, Scan, Sums, TableSummary
+from pipelines.hub.published_indexes import FILE, MARK, IndexFile
+from pipelines.process.files import file_sha256
 from pipelines.process.html import write_page
 from pipelines.process.tables import WIDTH, table, wrap
+from pipelines.raw.requests import HUB
 
 MAX_NAMES = 8  # of datasets without matches
 
 
-def index_page(
-    tables: Sequence[IndexTable], output: Path, size: int, missing: Sequence[str] = (), *, width: int | None
-) -> list[str]:
-    """The tables of an index, and its size. size: in bytes. missing: datasets that have not been built."""
+def index_page(tables: Sequence[IndexTable], output: Path, record: Record, *, width: int | None) -> list[str]:
+    """The tables of an index, its size, and what it lacks."""
     rows = [["dataset", "table", "texts"]]
     rows += [[dataset_name(indexed), location(indexed), number(indexed.rows)] for indexed in tables]
-    texts = sum(indexed.rows for indexed in tables)
+    texts, size = sum(indexed.rows for indexed in tables), output.stat().st_size
     names, versions = {indexed.dataset for indexed in tables}, {indexed.identity for indexed in tables}
     datasets = count(len(names), "dataset")
     datasets += f" in {len(versions)} versions" if len(versions) > len(names) else ""
     per_text = f", {size / texts:.0f} bytes a text" if texts else ""
     line = f"{output}: {datasets}, {count(texts, 'text')}, {number(size)} bytes{per_text}"
     lines = table(rows, width=width, numbers=("texts",)).splitlines()
-    lines += ["", *wrap(line, width=width or WIDTH, break_words=False)]
-    absent = f"not built, so not in the index: {count(len(missing), 'dataset')}: {', '.join(missing)}"
-    return lines + (wrap(absent, width=width or WIDTH, break_words=False) if missing else [])
+    sentences = [line, *lacking(record, len(record.unread))]
+    return [*lines, "", *(part for text in sentences for part in wrap(text, width=width or WIDTH, break_words=False))]
 
 
-def index_to_json(tables: Sequence[IndexTable], output: Path, size: int, missing: Sequence[str] = ()) -> dict[str, Any]:
-    """The same for programs."""
+def lacking(record: Record, shown: int) -> list[str]:
+    """What an index lacks, a sentence for each reason. shown: how many datasets a sentence names."""
+    names: dict[str, dict[str, None]] = {}
+    for unread in record.unread:
+        names.setdefault(unread.reason, {})[unread.dataset] = None
+    return [
+        f"{reason}, so not in the index: {count(len(several), 'dataset')}: {', '.join([*several][:shown])}"
+        + (", ..." if len(several) > shown else "")
+        for reason, several in names.items()
+    ]
+
+
+def index_to_json(tables: Sequence[IndexTable], output: Path, record: Record) -> dict[str, Any]:
+    """The same for programs. missing: datasets that have not been built; unread: all that is lacking, with the reasons."""
     keys = ("dataset", "version", "content_sha256", "config", "split", "column", "rows")
     listed = [{key: getattr(indexed, key) for key in keys} for indexed in tables]
-    texts = sum(indexed.rows for indexed in tables)
-    return {"output": str(output), "texts": texts, "bytes": size, "tables": listed, "missing": list(missing)}
+    return {
+        "output": str(output),
+        "texts": sum(indexed.rows for indexed in tables),
+        "bytes": output.stat().st_size,
+        "tables": listed,
+        "missing": [unread.dataset for unread in record.unread if unread.reason == NOT_BUILT],
+        "unread": to_builtins(record.unread),
+    }
+
+
+def index_to_publish(path: Path, version: str, name: str | None = None) -> IndexFile:
+    """An index as `publish_index` takes it. Raises SourceError for a file that is damaged, or not an index."""
+    texts = len(read_index(path).columns["table"])
+    return IndexFile(path, version, texts, partial(index_card, path), name)
+
+
+def index_card(path: Path, repo: str, tag: str) -> bytes:
+    """The card of an index on the Hub: what is in it and what is not, what it is made of, whose the texts are."""
+    header, record = read_index_header(path), read_record(path)
+    counts = Counter[tuple[str, str]]()
+    for indexed in header.tables:
+        counts[indexed.dataset, indexed.version] += indexed.rows
+    facts = {
+        "version": tag,
+        "made of": record.source or "datasets by name",
+        "sha256": file_sha256(path),
+        "bytes": f"{path.stat().st_size:,}",
+        "format": str(header.format),
+        "folding": str(header.folding),
+        "views": ", ".join(header.views) or "none",
+    }
+    entries = catalogue.entries()
+    known = {name: catalogue.load(entries[name]).license for name, _ in counts if name in entries} | record.licenses
+    datasets = [
+        {"name": name, "version": version, "texts": texts, "licence": known.get(name, "not known")}
+        for (name, version), texts in sorted(counts.items())
+    ]
+    title = repo.partition("/")[2]
+    metadata = {
+        "pretty_name": f"Contamination index {title}",
+        **license_keys("index", "other", f"{HUB}/datasets/{repo}#licences"),
+        "tags": ["embedding-datasets", "contamination-index"],
+        "configs": [{"config_name": "default", "data_files": FILE}],
+    }
+    values = {"title": title, "repo": repo, "tag": tag, "mark": MARK, "unread": record.unread}
+    front_matter = yaml.safe_dump(metadata, sort_keys=False, allow_unicode=True, width=120)
+    card = card_template("index.md.jinja").render(front_matter=front_matter, facts=facts, datasets=datasets, **values)
+    return card.encode()
 
 
 def scan_page(scan: Scan, summaries: Sequence[TableSummary], *, width: int | None) -> list[str]:
@@ -130,6 +200,7 @@ def unread_text(sums: Sums) -> str:
 def remarks(scan: Scan, summaries: Sequence[TableSummary]) -> list[str]:
     """Remarks on the numbers of a scan, as sentences."""
     said = [unread_text(scan.sums)] if len(scan.sums.unread) else []
+    said += lacking(read_record(scan.index), MAX_NAMES)
     names = dict.fromkeys(dataset_name(summary.table) for summary in summaries)
     with_matches = {dataset_name(summary.table) for summary in summaries if summary.found}
     without = [name for name in names if name not in with_matches]
@@ -160,8 +231,8 @@ def _whole_units(summaries: Sequence[TableSummary]) -> list[str]:
 
 
 def scan_to_json(scan: Scan, summaries: Iterable[TableSummary]) -> list[dict[str, Any]]:
-    """One object a dataset, version, config, split and column; then one with `read`, the bytes of all texts, and `unread`: the
-    column or file, the reason and the bytes of what was not read.
+    """One object a dataset, version, config, split and column; then one with `read`, the bytes of all texts, `unread`: the
+    column or file, the reason and the bytes of what was not read, and `not_indexed`: what the index lacks, with the reasons.
 
     rows: of the table. exact, folded, near, contained: how many of these were found, each once, by its strictest kind; share: of
     all that were found. short: rows with a text of 1 to 4 words that is in the corpus by itself, not counted. estimated: rows
@@ -179,7 +250,13 @@ def scan_to_json(scan: Scan, summaries: Iterable[TableSummary]) -> list[dict[str
             "units": dict(summary.units),
         }
         for summary in summaries
-    ] + [{"read": scan.sums.read, "unread": scan.sums.unread.to_dicts()}]
+    ] + [
+        {
+            "read": scan.sums.read,
+            "unread": scan.sums.unread.to_dicts(),
+            "not_indexed": to_builtins(read_record(scan.index).unread),
+        }
+    ]
 
 
 def clean_page(clean: CleanCorpus, target: Path) -> list[str]:

@@ -18,6 +18,7 @@ from pipelines.hub import client, repository
 from pipelines.hub.client import HubClient
 from pipelines.hub.repository import Snapshot, find_differences
 from pipelines.process.stages import stage
+from pipelines.release import folder
 
 NEW, DONE = "to be published", "already published"
 NEW_FILES = frozenset({".gitattributes"})  # what the Hub writes into a new repository
@@ -51,7 +52,8 @@ class CommitPlan:
     at: the commit to build on, or the existing one where none is needed; None without a repository. writes: content or path on
     disk, by path in the repository; empty where no commit is needed. known_digests: the sha256 of files to write, where it is
     known without reading them. deletes: paths. branch: where the commit is made. title: the first line of its message, unless the
-    user gives another. description: the rest. notes: what else the user should know.
+    user gives another. description: the rest. notes: what else the user should know. missing: names of files that it should write
+    and that are nowhere.
     """
 
     repo: str
@@ -64,6 +66,7 @@ class CommitPlan:
     title: str = ""
     description: str = ""
     notes: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -122,6 +125,39 @@ def snapshot_to_publish_in(hub: HubClient, repo: str, options: CommitOptions) ->
             where=repo, todo="make it private on its settings page, or leave --private out",
         )  # fmt: skip
     return at
+
+
+def require_ours(
+    hub: HubClient, repo: str, at: Snapshot | None, mark: str, paths: tuple[str, ...], *, overwrite: bool
+) -> None:
+    """Refuse a repository that somebody uses for something else, or whose card somebody else wrote.
+
+    mark: what our card has. paths: how the paths of our files begin. overwrite: replace the card of somebody else.
+    """
+    if at is None:
+        return
+    ours = {*NEW_FILES, folder.CARD}
+    others = sorted(path for path in at.digests if path not in ours and not path.startswith(paths))
+    if others:
+        raise PublishError(
+            "the repository holds other files", where=repo, found=", ".join(others[:5]), todo="choose another --org"
+        )
+    card = repository.read_file(hub, repo, at, folder.CARD)
+    if card is not None and mark.encode() not in card and not overwrite:
+        todo = "pass --overwrite-card to replace it"
+        raise PublishError("the card of the repository is somebody else's", where=repo, found=folder.CARD, todo=todo)
+
+
+def require_written(hub: HubClient, plan: CommitPlan, sha: str) -> None:
+    """Refuse a commit that does not hold what the plan writes, by the digests that the Hub lists."""
+    if not plan.writes:
+        return
+    at = repository.require_snapshot(hub, plan.repo, sha)
+    if faults := find_differences(at, plan.writes, plan.known_digests):
+        raise PublishError(
+            "the commit does not hold the files that were sent",
+            where=f"{plan.repo} at {sha}", found="; ".join(faults), todo="run the command again",
+        )  # fmt: skip
 
 
 def commit_plan(

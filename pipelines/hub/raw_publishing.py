@@ -18,17 +18,17 @@ from builders.raw_files import Hub, Member, RawFile
 from builders.reading.archives import open_raw
 from builders.spec import Source
 from cards.raw_files_card import MARK, KeptFile, render_raw_card
-from pipelines.hub import repository
 from pipelines.hub.client import HubClient
 from pipelines.hub.commits import (
     DONE,
     NEW,
-    NEW_FILES,
     CommitOptions,
     CommitPlan,
     Publication,
     commit_plan,
     require_name,
+    require_ours,
+    require_written,
     snapshot_to_publish_in,
 )
 from pipelines.hub.repository import Snapshot, listed_digests
@@ -61,7 +61,6 @@ class RawPlan(CommitPlan):
     private: bool
     names: Mapping[str, str] = field(default_factory=dict)
     present: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -101,7 +100,7 @@ def make_raw_plan(source: Source, settings: RawSettings, options: CommitOptions,
     files = [KeptFile(path, names[path], file_url(mirrorable[path].file.location)) for path in stored]
     card = render_raw_card(source, repo, files)
     if writes or present:
-        _require_ours(hub, repo, at, overwrite=options.overwrite_card)
+        require_ours(hub, repo, at, MARK, KINDS, overwrite=options.overwrite_card)
         if listed.get(folder.CARD) not in listed_digests(card):
             writes[folder.CARD] = card
     elif not missing:
@@ -193,22 +192,6 @@ def _find_local(source: Source, file: _Mirrorable, settings: RawSettings) -> Pat
     return target
 
 
-def _require_ours(hub: HubClient, repo: str, at: Snapshot | None, *, overwrite: bool) -> None:
-    """Refuse a repository that somebody uses for something else, or whose card somebody else wrote."""
-    if at is None:
-        return
-    ours = {*NEW_FILES, folder.CARD}
-    others = sorted(path for path in at.digests if path not in ours and not path.startswith(KINDS))
-    if others:
-        raise PublishError(
-            "the repository holds other files", where=repo, found=", ".join(others[:5]), todo="choose another --org"
-        )
-    card = repository.read_file(hub, repo, at, folder.CARD)
-    if card is not None and MARK.encode() not in card and not overwrite:
-        todo = "pass --overwrite-card to replace it"
-        raise PublishError("the card of the repository is somebody else's", where=repo, found=folder.CARD, todo=todo)
-
-
 def publish_raw(source: Source, settings: RawSettings, options: CommitOptions, hub: HubClient) -> Publication[RawPlan]:
     """Mirror the raw files of a source in its repository, or finish what an earlier call began.
 
@@ -216,13 +199,7 @@ def publish_raw(source: Source, settings: RawSettings, options: CommitOptions, h
     """
     done = commit_plan(hub, lambda: make_raw_plan(source, settings, options, hub), options, _require_digests)
     plan = done.plan
-    if plan.writes:
-        at = repository.require_snapshot(hub, plan.repo, done.sha)
-        if faults := repository.find_differences(at, plan.writes, {}):
-            raise PublishError(
-                "the commit does not hold the files that were sent",
-                where=f"{plan.repo} at {done.sha}", found="; ".join(faults), todo="run the command again",
-            )  # fmt: skip
+    require_written(hub, plan, done.sha)
     state = "published" if plan.writes else DONE
     return Publication(plan, state, done.sha, f"{hub.api.endpoint}/datasets/{plan.repo}")
 

@@ -48,7 +48,8 @@ def placement(request: FileRequest) -> str:
         path = Path("DIR", request.source.name, request.file.name)
         return f"put it at {request.cached_path}, or pass --raw-dir DIR and put it at {path}"
     path, *members = request.local_paths
-    return f"put it at {path}" + "".join(f" (or the extracted member at {member})" for member in members)
+    shared = f", or for all sources at {request.shared_path}" if request.shared_path else ""
+    return f"put it at {path}{shared}" + "".join(f" (or the extracted member at {member})" for member in members)
 
 
 def by_hand_instructions(location: ByHand, request: FileRequest) -> str:
@@ -235,7 +236,8 @@ def _check_raw_dir(settings: RawSettings) -> None:
 
 def _find_in_raw_dir(request: FileRequest) -> Path | None:
     """The path of the file below --raw-dir, if it exists."""
-    return _existing_file(request.local_paths[0]) if request.local_paths else None
+    own = _existing_file(request.local_paths[0]) if request.local_paths else None
+    return _existing_file(request.shared_path) if own is None and request.shared_path is not None else own
 
 
 def _existing_file(path: Path) -> Path | None:

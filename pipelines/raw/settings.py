@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from builders.errors import SourceError
-from builders.raw_files import Hub, Location, Member, RawFile
+from builders.raw_files import ByHand, Hub, Location, Member, RawFile
 from builders.spec import Source
 from pipelines.raw.digests import default_cache
 from pipelines.raw.download import Patience
@@ -13,13 +13,16 @@ from pipelines.raw.mirrors import Mirror, configured_mirrors
 from pipelines.raw.pins import LOCK_FILE, Pin, find_pin, read_lock_file
 from pipelines.raw.requests import GITHUB_API, GITHUB_MEDIA, GITHUB_RAW, file_url
 
+SHARED = "all-sources"  # in the cache: the folder of files that are the same for all sources
+
 
 @dataclass(frozen=True)
 class RawSettings:
     """Where raw files are looked for.
 
-    raw_dir: a directory with `<source>/<name>` in it, never written to. cache: the directory of downloads, of cached digests, and
-    of a second lock file for an installed package, whose own is never written. offline: never download. lock: the lock file.
+    raw_dir: a directory with `<source>/<name>` in it, and `<name>` for a file that is the same for all sources, never written to.
+    cache: the directory of downloads, of cached digests, and of a second lock file for an installed package, whose own is never
+    written. offline: never download. lock: the lock file.
     github_raw, github_media, github_api, hub: base URLs; without `hub`, that of huggingface_hub, which HF_ENDPOINT sets. mirrors:
     where else files may be, in the order in which they are asked. unpinned: files, `<source>/<name>`, below raw_dir that need not
     be the pinned ones; what is built of them is a sample. failed: hosts that were not found, and archives and sources that a
@@ -94,7 +97,12 @@ class FileRequest:
         """Its path in the cache; other versions of the same name have other paths."""
         url = file_url(self.file.location) or ""
         version = self.file.sha256 or self.file.git_blob or hashlib.sha256(url.encode()).hexdigest()
-        return self.settings.cache / "raw" / self.source.name / version[:12] / self.file.name
+        owner = SHARED if self._is_shared else self.source.name
+        return self.settings.cache / "raw" / owner / version[:12] / self.file.name
+
+    @property
+    def _is_shared(self) -> bool:
+        return isinstance(self.file.location, ByHand) and self.file.location.is_shared
 
     @property
     def local_paths(self) -> list[Path]:
@@ -102,6 +110,12 @@ class FileRequest:
         files = [self.file] if self.member is None else [self.file, self.member]
         directory = self.settings.raw_dir
         return [] if directory is None else [directory / self.source.name / file.name for file in files]
+
+    @property
+    def shared_path(self) -> Path | None:
+        """The path directly below --raw-dir of a file that is the same for all sources; None for any other file."""
+        directory = self.settings.raw_dir
+        return directory / self.file.name if directory is not None and self._is_shared else None
 
 
 def make_request(source: Source, file: RawFile, settings: RawSettings, member: RawFile | None = None) -> FileRequest:

@@ -22,7 +22,7 @@ from pipelines.audit.tables import model_input
 from pipelines.checking.batches import LABEL_SCHEMA, TEXT_SCHEMA, TextBatch
 from pipelines.checking.datasets import ForeignOptions, read_tables
 from pipelines.decontamination import indexing
-from pipelines.decontamination.index_file import arrange_index, read_index
+from pipelines.decontamination.index_file import Record, arrange_index, join_indexes, read_index
 from pipelines.decontamination.indexing import IndexedDataset, from_foreign, from_release, index_tables
 from pipelines.decontamination.matching import find_matches
 from pipelines.make import BuildResult
@@ -70,6 +70,20 @@ def test_equal_rows_without_ids_have_the_names_of_the_audit(tmp_path: Path, monk
     names = name_rows(same.frames["default"]["test"], pl.Series(range(7), dtype=pl.UInt32)).to_list()
     assert index_of([same], tmp_path).columns["row"].to_pylist() == names
     assert names[6].endswith("-4")
+
+
+def test_indexes_join_to_the_bytes_of_one_that_is_made_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    datasets, record = [*some_datasets(), replace(some_datasets()[0], dataset="again")], Record("all", {}, ())
+    parts = [tmp_path / f"{number}.index" for number in range(4)]
+    for dataset, part in zip(datasets, parts, strict=True):
+        index_tables([dataset], part)
+    joined = join_indexes(parts, tmp_path / "joined", record)
+    assert joined == index_tables(datasets, tmp_path / "at once", record=record)
+    assert (tmp_path / "joined").read_bytes() == (tmp_path / "at once").read_bytes()
+    monkeypatch.setattr("pipelines.decontamination.index_file.MAX_TABLES", 6)
+    with pytest.raises(UsageError, match="too many texts for one index"):
+        join_indexes(parts, tmp_path / "too large", record)
+    assert not (tmp_path / "too large").exists()
 
 
 def test_both_texts_of_a_row_follow_each_other(tmp_path: Path) -> None:

@@ -1,0 +1,210 @@
+"""Indexes on the Hub: published once, under a tag that never moves; found by name, from anywhere, with the digest that the Hub
+lists; and taken by training sets by that digest.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from builders import catalogue
+from builders.errors import PublishError, SourceError
+from builders.raw_files import by_hand
+from builders.spec import Source
+from pipelines.decontamination.index_file import Record, Unread, read_index
+from pipelines.decontamination.indexing import index_tables
+from pipelines.decontamination.pages import index_to_publish
+from pipelines.hub import client, published_indexes, publishing
+from pipelines.hub.commits import DONE, NEW, CommitOptions
+from pipelines.hub.published_indexes import find_index, make_index_plan, publish_index
+from pipelines.process.files import file_sha256
+from pipelines.raw.locations import locate
+from pipelines.raw.mirrors import parse_mirrors
+from pipelines.raw.settings import RawSettings
+from tests.support import processes
+from tests.support.benchmark_tables import classification
+from tests.support.loopback_hub import WRITER, Fault, LoopbackHub
+from tests.support.publishing import patience
+from tests.support.raw_files import source_of
+
+REPO = "org/index-mteb-2.26"
+OPTIONS = CommitOptions("org")
+RECORD = Record("all tasks of mteb 2.26.0", {"reviews": "cc-by-nc-4.0"}, (Unread("org/gated", "no | access"),))
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackHub]:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_DISABLE_XET", True)
+    monkeypatch.delenv("EMBEDDING_DATASETS_MIRRORS", raising=False)
+    monkeypatch.delenv("HF_TOKEN", raising=False)
+    with LoopbackHub() as server:
+        yield server
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Path:
+    path = tmp_path / "mteb-2.26.index"
+    index_tables([classification("reviews", ["a text of a review", "another text"], [0, 1])], path, record=RECORD)
+    return path
+
+
+@pytest.fixture
+def connect(hub: LoopbackHub, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Any]:
+    """Connections of a reader without a token, for find_index too; returns one that may write."""
+    original = client.connect
+    reader = original(endpoint=hub.url, token=False, patience=patience())  # type: ignore[arg-type]
+    monkeypatch.setattr(published_indexes.client, "connect", lambda: reader)
+    writer = original(PublishError, endpoint=hub.url, token=WRITER, patience=patience(retries=0))
+    return lambda: writer
+
+
+def test_an_index_is_published_with_a_card_and_a_tag_and_only_once(
+    hub: LoopbackHub, index: Path, connect: Callable[[], Any]
+) -> None:
+    planned = make_index_plan(index_to_publish(index, "1.0.0"), OPTIONS, connect())
+    assert (planned.state, planned.repo, planned.tag, planned.index.texts) == (NEW, REPO, "v1.0.0", 2)
+    assert hub.repos == {}
+    first = publish_index(index_to_publish(index, "1.0.0"), OPTIONS, connect())
+    digest = file_sha256(index)
+    tree = hub.tree(REPO, "v1.0.0")
+    assert sorted(tree) == [".gitattributes", "README.md", "index.parquet", f"sha256/{digest[:2]}/{digest}"]
+    assert tree["index.parquet"] == tree[f"sha256/{digest[:2]}/{digest}"] == index.read_bytes()
+    card = tree["README.md"].decode()
+    metadata = yaml.safe_load(card.split("---\n")[1])
+    assert (metadata["license"], metadata["configs"][0]["data_files"]) == ("other", "index.parquet")
+    assert f"| sha256 | `{digest}` |" in card
+    assert "| made of | `all tasks of mteb 2.26.0` |" in card
+    assert "| `reviews` | `1.0.0` | 2 | cc-by-nc-4.0 |" in card
+    assert r"| `org/gated` | no &#124; access |" in card
+    assert f"--index {REPO}@v1.0.0" in card
+    again = publish_index(index_to_publish(index, "1.0.0"), OPTIONS, connect())
+    assert (first.state, again.state, again.commit) == ("published", DONE, first.commit)
+    assert len(hub.repos[REPO].commits) == 2
+
+
+def test_a_tag_is_never_of_another_index_and_the_newest_version_is_on_main(
+    hub: LoopbackHub, index: Path, connect: Callable[[], Any], tmp_path: Path
+) -> None:
+    publish_index(index_to_publish(index, "1.0.0"), OPTIONS, connect())
+    before = index.read_bytes()
+    index_tables([classification("reviews", ["a corrected text"], [0])], index, record=RECORD)
+    with pytest.raises(PublishError, match=r"v1\.0\.0 is another index"):
+        publish_index(index_to_publish(index, "1.0.0"), OPTIONS, connect())
+    publish_index(index_to_publish(index, "1.1.0"), OPTIONS, connect())
+    assert hub.tree(REPO)["index.parquet"] == index.read_bytes() != before
+    assert hub.tree(REPO, "v1.0.0")["index.parquet"] == before
+    with pytest.raises(PublishError, match="a newer version is published"):
+        publish_index(index_to_publish(index, "1.0.1"), OPTIONS, connect())
+    (tmp_path / "no.index").write_bytes(b"PAR1")
+    with pytest.raises(SourceError, match="cannot be read"):
+        publish_index(index_to_publish(tmp_path / "no.index", "1.0.0"), OPTIONS, connect())
+
+
+def test_a_repository_of_others_is_refused(hub: LoopbackHub, index: Path, connect: Callable[[], Any]) -> None:
+    publish_index(index_to_publish(index, "1.0.0"), OPTIONS, connect())
+    hub.commit(REPO, {"data/train.csv": b"of somebody else"})
+    index_tables([classification("reviews", ["a corrected text"], [0])], index)
+    with pytest.raises(PublishError, match="the repository holds other files"):
+        publish_index(index_to_publish(index, "1.1.0"), OPTIONS, connect())
+
+
+@pytest.mark.parametrize("fault", [Fault(status=500, executed=True), Fault(status=503), Fault(cut_answer=10)])
+def test_an_interrupted_call_is_finished_by_the_next(
+    hub: LoopbackHub, index: Path, connect: Callable[[], Any], fault: Fault
+) -> None:
+    for number in range(12):
+        hub.fail(number, fault)
+        try:
+            publish_index(index_to_publish(index, "1.0.0"), OPTIONS, connect())
+        except PublishError:
+            continue
+    hub.stop_failing()
+    publish_index(index_to_publish(index, "1.0.0"), OPTIONS, connect())
+    assert hub.tree(REPO, "v1.0.0")["index.parquet"] == index.read_bytes()
+    assert len(hub.repos[REPO].commits) == 2
+
+
+def test_an_index_is_found_by_repository_and_by_the_name_in_an_organisation_and_downloaded_once(
+    hub: LoopbackHub, index: Path, connect: Callable[[], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish_index(index_to_publish(index, "1.0.0"), OPTIONS, connect())
+    cache = tmp_path / "cache"
+    found = find_index(f"{REPO}@v1.0.0", cache)
+    assert found.is_relative_to(cache)
+    assert read_index(found).tables == read_index(index).tables
+    with pytest.raises(SourceError, match="index not found"):
+        find_index("mteb-2.26", cache)
+    monkeypatch.setenv("EMBEDDING_DATASETS_MIRRORS", "hf://datasets/elsewhere, hf://datasets/org")
+    hub.log.clear()
+    assert find_index("mteb-2.26", cache) == find_index("mteb-2.26@v1.0.0", cache) == find_index(REPO, cache) == found
+    assert [request for request in hub.log if "/resolve/" in request.path] == []
+    with pytest.raises(SourceError, match=r"(?s)index not found.*no index\.parquet in org/index-mteb-2\.26 at v7"):
+        find_index("mteb-2.26@v7", cache)
+    assert find_index(str(index), cache) == index
+    found.write_bytes(b"damaged")
+    with pytest.raises(SourceError, match="the copy of the index is damaged"):
+        find_index(f"{REPO}@v1.0.0", cache)
+
+
+def test_training_sets_take_a_published_index_by_its_digest(
+    hub: LoopbackHub, index: Path, connect: Callable[[], Any], tmp_path: Path
+) -> None:
+    publish_index(index_to_publish(index, "1.0.0"), OPTIONS, connect())
+    file = by_hand("benchmark-index.parquet", "Copy it.", made_by="contamination index", sha256=file_sha256(index))
+    mirrors = parse_mirrors(f"hf://datasets/{REPO}")
+    settings = RawSettings(None, tmp_path / "new", hub=hub.url, mirrors=mirrors, lock=tmp_path / "lock.json")
+    found = locate(source_of(file), "file", settings)
+    assert (found.origin, found.sha256, found.verified) == ("mirror", file_sha256(index), True)
+    downloads = [request.path for request in hub.log if f"/sha256/{found.sha256[:2]}/{found.sha256}" in request.path]
+    assert locate(replace(source_of(file), name="another"), "file", settings).origin == "cache"
+    assert len([request for request in hub.log if request.path in downloads]) == len(downloads)
+
+
+def test_the_command_shows_a_plan_then_publishes(
+    hub: LoopbackHub, index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = client.connect
+    monkeypatch.setattr(client, "connect", lambda *a, **k: original(*a, endpoint=hub.url, token=WRITER))
+    login = publishing.login
+    monkeypatch.setattr(publishing, "login", lambda: login(endpoint=hub.url, token=WRITER, patience=patience()))
+    command = ("publish", "--index", index.name, "--org", "org")
+    planned = processes.run(*command, "--dry-run", cwd=index.parent)
+    assert (planned.returncode, hub.repos) == (0, {})
+    assert f"{REPO} (to be created), tag v1.0.0, public" in planned.stdout
+    done = json.loads(processes.run(*command, "--json", cwd=index.parent).stdout)
+    assert (done["state"], done["texts"], done["sha256"]) == ("published", 2, file_sha256(index))
+    assert hub.repos[REPO].tags["v1.0.0"] == done["commit"]
+    for wrong, words in (
+        (["--create-pr"], "--create-pr is not for --index"),
+        (["--version", "one"], "three numbers such as 1.0.0"),
+        (["--raw"], "--raw or --index, not both"),
+    ):
+        refused = processes.run(*command, *wrong, cwd=index.parent)
+        assert refused.returncode == 2
+        assert words in refused.stderr
+
+
+def training_source(name: str) -> Source:
+    return catalogue.load(catalogue.entries()[f"{name}-contrastive"]).source
+
+
+def test_one_copy_of_an_index_by_hand_is_enough_for_all_training_sets(tmp_path: Path) -> None:
+    settings = RawSettings(tmp_path / "raw", tmp_path / "cache", offline=True, mirrors=(), lock=tmp_path / "lock.json")
+    (tmp_path / "raw").mkdir()
+    with pytest.raises(SourceError) as caught:
+        locate(training_source("ru-hnp"), "index", settings)
+    shared = tmp_path / "raw" / "benchmark-index.parquet"
+    assert f"put it at {tmp_path}/raw/ru_hnp/benchmark-index.parquet, or for all sources at {shared}" in str(
+        caught.value
+    )
+    shared.write_bytes(b"the index")
+    for source in ("ru-hnp", "query2doc"):
+        found = locate(training_source(source), "index", settings)
+        assert (found.origin, found.raw.path) == ("raw-dir", shared)
+    with pytest.raises(SourceError):
+        locate(source_of(by_hand("benchmark-index.parquet", "Of this source alone.")), "file", settings)
