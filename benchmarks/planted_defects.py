@@ -426,9 +426,9 @@ def plant_contained_texts(tables: Tables, count: int, rng: random.Random) -> Pla
 
 
 def judge_one_document(frame: pl.DataFrame) -> pl.DataFrame:
-    """One document relevant for the first 60 queries."""
+    """One document relevant for a third of the queries."""
     return frame.with_columns(
-        pl.when(pl.int_range(pl.len()) < 60).then(pl.lit("d0")).otherwise("corpus-id").alias("corpus-id")
+        pl.when(pl.int_range(pl.len()) < pl.len() // 3).then(pl.lit("d0")).otherwise("corpus-id").alias("corpus-id")
     )
 
 

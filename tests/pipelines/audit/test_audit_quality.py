@@ -6,12 +6,18 @@ from benchmarks.audit_quality import measure_kind
 from benchmarks.planted_defects import PLANTERS
 from cards.kinds import KINDS
 from pipelines.audit.texts import TEXT_CONDITIONS
+from tests.support.paths import ROOT
 
 
 def test_every_kind_is_planted() -> None:
     assert set(PLANTERS) == {
         name for name, kind in KINDS.items() if not (kind.reported or kind.learned)
     }  # the rows alone do not tell these
+
+
+def test_every_kind_is_in_the_table() -> None:
+    lines = (ROOT / "benchmarks" / "audit_quality.md").read_text("utf-8").splitlines()
+    assert set(PLANTERS) <= {line.split("|")[1].strip() for line in lines if line.startswith("| ")}
 
 
 # What a row shows by itself, as test_quality, test_texts and test_integrity have it in CI.

@@ -111,6 +111,29 @@ def test_inverted_and_rescaled_scores_are_named(change: pl.Expr, words: str) -> 
     assert reason(profile(STS, pairs_of, test=lambda table: table.with_columns(score=change))).startswith(words)
 
 
+def test_scores_of_train_in_another_order_are_named_because_test_is_sound() -> None:
+    def mixed(table: pl.DataFrame) -> pl.DataFrame:
+        order = sorted(range(table.height), key=lambda row: digit("order", row))
+        return table.with_columns(score=table["score"].gather(order[300:] + order[:300]))
+
+    found = profile(STS, pairs_of, train=mixed)
+    assert kinds(found) == [("split_disagrees", "train")]
+    assert reason(found) == "no shift or permutation explains it"
+
+
+def test_inverted_labels_of_pairs_are_named_where_no_split_is_sound() -> None:
+    task = tasks.PairClassification(names=("other", "same"), splits=("train", "test"))
+
+    def labelled(split: str, *, same: int) -> pl.DataFrame:
+        table = pairs_of(split)
+        return table.with_columns(labels=pl.when(pl.col("score") > 2).then(same).otherwise(1 - same)).drop("score")
+
+    assert profile(task, lambda split: labelled(split, same=1)) == []
+    found = profile(task, lambda split: labelled(split, same=0))
+    assert kinds(found) == [("split_disagrees", "train"), ("split_disagrees", "test")]
+    assert all("; labels look inverted, without which it is " in rows.finding.detail for rows in found)
+
+
 def test_several_labels_a_row_are_judged_one_by_one() -> None:
     def make(split: str) -> pl.DataFrame:
         return texts_of(split).with_columns(label=pl.concat_list("label"))
