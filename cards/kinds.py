@@ -272,7 +272,8 @@ _KINDS = (
     Kind("missing_label", "label or score that seems to mean none", "warning",
         f"A label or score that at most {SHARES['missing']:.0%} of the rows have is the only negative number beside three others"
         f" or more; or a score is as far from all others as {SHARES['gap of four']:.0%} of their range, if they are four or more"
-        f" (else {SHARES['gap of two']} times their range): it seems to mean that there is none."),
+        f" (else {SHARES['gap of two']} times their range); or the name of a label is `-`, `?` or `N/A`: it seems"
+        " to mean that there is none."),
     Kind("negative_is_positive", "negative that is also a positive", "warning",
         "A negative of training data equals a positive of its row, exactly or, if the detail says so, only after folding: a"
         " model is asked to move a text away from itself."),

@@ -135,7 +135,9 @@ MISSING = rf"\A\s*(?:{_MISSING})[.!]?\s*\z"
 LINKS = r"\A\s*(?:(?:[-*•]|[0-9]+[.)])?\s*(?:https?://|www\.)\S+[\s,;]*)+\z"
 ADVERTISING = (
     r"(?:BUY NOW|LIMITED OFFER|(?i:no prescription|casino bonus|payday loans))[^\n]*(?:https?://|www\.)"
-    r"|(?i:промокод) [A-ZА-Я0-9]{4}|(?i:подпи(?:шись|шитесь|сывайтесь) на (?:наш|мой) канал)"
+    r"|(?i:промокод) [A-ZА-Я0-9]{4}|(?i:подпи(?:шись|шитесь|сывайтесь) на (?:наш|мой) канал|розыгрыш билетов)"
+    r"|(?i:приводи друзей|онлайн бесплатно|бесплатное приложение)"
+    r"|Выиграй(?:те)? [а-яё]+"
 )
 # Symbols in a row that are not punctuation of strong feelings (`!!!`, `)))`), or nothing but symbols.
 SYMBOLS = r"(?:[#$%&*+/:;<=>@\\^_`{|}~\x{2500}-\x{25FF}\x{FF00}-\x{FF0F}-] ?){5}|\A[^\p{L}\p{M}\p{N}]+\z"

@@ -177,6 +177,13 @@ def test_a_label_of_minus_one_seems_to_mean_none_and_codes_do_not() -> None:
     assert of_texts(sentences(50), [("1", "2", "3", "4", "15")[row % 5] for row in range(50)]) == []
 
 
+def test_a_label_without_a_name_seems_to_mean_none() -> None:
+    task = tasks.Classification(labels=("-", "joy", "fear", "none"), splits=("test",))
+    columns = {"text": sentences(99), "label": [1, 2, 3] * 30 + [0] * 9, "label_text": ["?"] * 99}
+    found = [(one.kind, one.count, one.detail) for one in audit(task, test=columns)]
+    assert found == [("missing_label", 9, "the label '-'")]
+
+
 def test_two_scores_order_little() -> None:
     assert of_scores([0.0, 5.0] * 15) == [("binary_score", 30, "")]
     assert of_scores([0.0, 5.0] * 14) == []
