@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from builders.licenses import permits_redistribution
 from builders.raw_files import ByHand, GitHub, Https, Hub, RawFile
+from builders.shaping import benchmark_index
 from builders.spec import Source
 from pipelines.process.terminal import format_size
 from pipelines.raw.missing_files import NeededFiles
@@ -14,7 +15,8 @@ from pipelines.raw.settings import RawSettings, make_request, stored_file
 PROGRAM = "embedding-datasets"
 HEAD = """\
 #!/bin/sh
-# Run it as often as you like: what is there is neither fetched, nor made, nor built again. RAW and ORG may be set before."""
+# Run it as often as you like: what is there is neither fetched, nor made, nor built again. RAW and ORG may be set before. It goes
+# on where a command fails, and ends as the last build does."""
 MINER = "intfloat/multilingual-e5-small"
 
 
@@ -37,23 +39,17 @@ def plan_script(needs: Sequence[NeededFiles], settings: RawSettings) -> list[str
         if not location.made_by:
             said = shlex.quote(f"get {source}/{name}: {' '.join(location.instructions.split())}")
             lines.append(f'test -e "$RAW"/{source}/{shlex.quote(name)} || echo {said} >&2')
-    lines.append(f'{PROGRAM} fetch {" ".join(sources)} --raw-dir "$RAW"')
+    lines.append(f'{PROGRAM} fetch {" ".join(names)} --raw-dir "$RAW"')
     made = {
         kind: [place for place, location in hands.items() if location.made_by == kind]
         for kind in ("contamination index", "decide")
     }
-    for number, (source, name) in enumerate(made["contamination index"]):
-        if number == 0:
-            first = f'"$RAW"/{source}/{name}'
-            index = f"{PROGRAM} contamination index rumteb ateb --output {first}"
-            lines += [
-                f'{PROGRAM} build rumteb ateb --raw-dir "$RAW"',
-                f'mkdir -p "$RAW"/{source}; test -e {first} || {index}',
-            ]
-        else:
-            lines.append(
-                f'mkdir -p "$RAW"/{source}; test -e "$RAW"/{source}/{name} || cp {first} "$RAW"/{source}/{name}'
-            )
+    if made["contamination index"]:
+        index = f'"$RAW"/{benchmark_index.FILE}'
+        lines += [
+            f'{PROGRAM} build rumteb ateb --raw-dir "$RAW"',
+            f"test -e {index} || {PROGRAM} contamination index rumteb ateb --output {index}",
+        ]
     lines += [
         f'{PROGRAM} decide {source} --raw-dir "$RAW"'
         for source in dict.fromkeys(source for source, _ in made["decide"])

@@ -49,16 +49,16 @@ def test_a_script_fetches_makes_and_builds_in_order_and_makes_nothing_twice(tmp_
     lines = script("habr-contrastive", "ru-hnp-contrastive", "sts22-ru")
     commands, said = run_script(lines, tmp_path)
     assert commands == [
-        "fetch habr ru_hnp sts22 --raw-dir RAW",
+        "fetch habr-contrastive@2.1.0 ru-hnp-contrastive@2.0.0 sts22-ru@2.0.0 --raw-dir RAW",
         "build rumteb ateb --raw-dir RAW",
-        "contamination index rumteb ateb --output RAW/habr/benchmark-index.parquet",
+        "contamination index rumteb ateb --output RAW/benchmark-index.parquet",
         "decide habr --raw-dir RAW",
         "build habr-contrastive@1.0.0 --raw-dir RAW",
         "decide habr-contrastive --model intfloat/multilingual-e5-small --raw-dir RAW",
         "build habr-contrastive@2.1.0 ru-hnp-contrastive@2.0.0 sts22-ru@2.0.0 --raw-dir RAW",
     ]
     assert [line.split(":")[0] for line in said] == ["get sts22/articles.zip"]
-    assert (tmp_path / "raw" / "ru_hnp" / "benchmark-index.parquet").read_text() == "index\n"
+    assert (tmp_path / "raw" / "benchmark-index.parquet").read_text() == "index\n"
     (tmp_path / "raw" / "sts22").mkdir()
     (tmp_path / "raw" / "sts22" / "articles.zip").touch()
     again, said = run_script(lines, tmp_path)
