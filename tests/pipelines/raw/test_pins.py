@@ -151,6 +151,15 @@ def test_the_lock_file_of_the_package_is_valid() -> None:
     assert isinstance(read_lock_file(LOCK_FILE), dict)
 
 
+@pytest.mark.parametrize(("factor", "warned"), [(2, False), (3, True), (0.4, True)])
+def test_a_file_far_from_its_usual_size_is_told_before_its_digest_is_kept(
+    raw_settings: RawSettings, server: FaultyServer, capsys: pytest.CaptureFixture[str], factor: float, warned: bool
+) -> None:
+    file = replace(serve(server), about=round(factor * len(CONTENT)))
+    locate_file(file, raw_settings)
+    assert ("look at it before you keep its digest" in capsys.readouterr().err) == warned
+
+
 def test_a_first_download_records_its_digest_and_the_next_build_is_verified(
     raw_settings: RawSettings, server: FaultyServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
