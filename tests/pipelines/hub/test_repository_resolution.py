@@ -17,7 +17,8 @@ import json, os, sys
 import datasets
 for repo, config in json.loads(sys.stdin.read()):
     files = datasets.load_dataset_builder(repo, config).config.data_files
-    print(json.dumps({str(split): [path.partition("@")[2].partition("/")[2] for path in files[split]] for split in files}), flush=True)
+    print(json.dumps({str(split): [path.partition("@")[2].partition("/")[2] for path in files[split]] for split in files}))
+sys.stdout.flush()
 os._exit(0)
 """
 # By the name of the repository: its files, and the patterns of its configs.
