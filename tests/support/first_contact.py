@@ -210,14 +210,21 @@ def _settings(folder: Path, options: argparse.Namespace) -> RawSettings:
     )
 
 
-def look(patch: pytest.MonkeyPatch, server: FaultyServer, folder: Path, *names: str) -> Looks:
-    """What a probe sees of the files of datasets, and of the datasets."""
+def look(
+    patch: pytest.MonkeyPatch,
+    server: FaultyServer,
+    folder: Path,
+    *names: str,
+    patience: Patience | None = None,
+    sizes: dict[str, int | None] | None = None,
+) -> Looks:
+    """What a probe sees of the files of datasets, and of the datasets. sizes: as HEAD tells them."""
     settings = RawSettings(
         cache=folder / "cache",
         lock=folder / "raw.lock.json",
         github_api=f"{server.url}/api.github.com",
         hub=f"{server.url}/huggingface.co",
-        patience=Patience(sleep=lambda _: None),
+        patience=patience or Patience(sleep=lambda _: None),
     )
     patch.setattr(catalogue, "load", partial(_load, ""))
     patch.setattr(huggingface_hub, "get_token", lambda: None)
@@ -231,7 +238,7 @@ def look(patch: pytest.MonkeyPatch, server: FaultyServer, folder: Path, *names: 
     datasets = catalogue.load_all(names)
     sources = {definition.source.name: definition.source for definition, _ in datasets}
     files = [(source, file) for source in sources.values() for file in source.files.values()]
-    return first_look.look(files, datasets, settings, 2_000, lambda _: None)
+    return first_look.look(files, datasets, settings, 2_000, lambda _: None, sizes=sizes)
 
 
 def publish_golden_files(patch: pytest.MonkeyPatch, server: str, folder: Path, defect: str = "") -> None:
