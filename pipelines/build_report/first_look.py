@@ -140,9 +140,9 @@ def _look_at_files(
         found += (
             [f"server, list and pin name different sizes: {', '.join(sorted(sizes))} bytes"] if len(sizes) > 1 else []
         )
-        whole = hash_content(folder / source.name / "stored")
-        if whole.bytes != size or size > MEGABYTE:  # only a beginning, or with holes
-            whole = Digest(sha256 or "", 0)
+        stored_bytes = folder / source.name / "stored"
+        is_whole = size is not None and stored_bytes.stat().st_size == size <= MEGABYTE  # otherwise it may have holes
+        whole = hash_content(stored_bytes) if is_whole else Digest(sha256 or "", 0)
         compared = [
             ("sha256", request.pin.sha256 or sha256, whole.sha256), ("sha256", request.pin.sha256, sha256),
             ("git blob", request.pin.git_blob or blob, whole.git_blob), ("git blob", request.pin.git_blob, blob),
@@ -273,7 +273,9 @@ def not_looked_at(seen: Looks) -> list[str]:
         f"{file.name.partition('/')[0]}/{name} {head.seen:,}"
         for file in seen.files
         for name, head in file.heads.items()
-        if head.is_cut and head.seen < (seen.records if head.records is None else min(seen.records, head.records))
+        if head.is_cut
+        and not head.failure
+        and head.seen < (seen.records if head.records is None else min(seen.records, head.records))
     ]
     return [
         "what follows the first records of each file, and what a person or a model makes: golden samples stand for it",

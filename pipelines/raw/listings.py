@@ -70,9 +70,13 @@ def _list_url(location: Hub | GitHub, settings: RawSettings) -> str:
 
 
 def _read_hub(answer: dict[str, Any]) -> Listing:
-    lfs = {entry["rfilename"]: entry.get("lfs") or {} for entry in answer["siblings"]}
-    files = {
-        entry["rfilename"]: (entry["size"], lfs[entry["rfilename"]].get("sha256"), entry["blobId"])
+    lfs = {entry["rfilename"]: (entry.get("lfs") or {}).get("sha256") for entry in answer["siblings"]}
+    files = {  # what git-lfs keeps has the id of its pointer
+        entry["rfilename"]: (
+            entry["size"],
+            lfs[entry["rfilename"]],
+            None if lfs[entry["rfilename"]] else entry["blobId"],
+        )
         for entry in answer["siblings"]
     }
     stated = (answer.get("cardData") or {}).get("license") or ()
