@@ -278,7 +278,7 @@ def not_looked_at(seen: Looks) -> list[str]:
         and head.seen < (seen.records if head.records is None else min(seen.records, head.records))
     ]
     return [
-        "what follows the first records of each file, and what a person or a model makes: golden samples stand for it",
+        "what follows the first records of each file, and what a person or a model makes: golden samples take its place",
         "copies, mirrors, and versions and splits that were not asked for",
         *(f"{text}: {', '.join(names)}" for text, names in sources.items()),
         *([f"as many records as asked for, {seen.records:,}: {', '.join(few)}"] if few else []),

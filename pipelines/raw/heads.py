@@ -218,7 +218,7 @@ def _cut(data: bytes, name: str, path: Path, records: int) -> bytes:
         return b"[" + b",".join(elements) + b"]"
     lines = data.splitlines(keepends=True)[:-1]
     if name.endswith(".json") and lines and not lines[0].rstrip().endswith(b"}"):
-        raise _unread(name, "one JSON object, of which only the beginning was read")
+        raise _unread(name, "one JSON object: only its beginning was read")
     if ".csv" in name:  # a field in quotes may go on over several lines
         csv.field_size_limit(limits.MAX_RECORD)
         reader = csv.reader(line.decode("utf-8", "replace") for line in lines)

@@ -257,4 +257,4 @@ def test_a_member_with_a_password_is_named_without_python(server: FaultyServer, 
 def test_one_object_of_which_the_end_is_missing_is_not_read(server: FaultyServer, raw_settings: RawSettings) -> None:
     server.files["/file"] = json.dumps({"data": ROWS}, indent=1).encode()
     head, _, _ = look(server, raw_settings, https(f"{server.url}/file", name="a.json"))
-    assert (head.failure, head.unread) == ("", "one JSON object, of which only the beginning was read")
+    assert (head.failure, head.unread) == ("", "one JSON object: only its beginning was read")
