@@ -132,9 +132,11 @@ def _look_at_files(
             )
         except SourceError as error:
             why = error.found or error.what
-            if error.expected is None:  # the server neither denies the file nor lacks it
-                return FileLook(name, listed_size, tuple(found), unseen=(*unseen, f"the file: {why}"), trouble=True)
-            return FileLook(name, listed_size, (*found, why), unseen=tuple(unseen), trouble=listing.trouble)
+            in_trouble = error.expected is None  # the server neither denies the file nor lacks it
+            is_wrong = not in_trouble and not (error.missing and error.missing.reason == "gated")
+            (found if is_wrong else unseen).append(why if is_wrong else f"the file: {why}")
+            trouble = in_trouble or listing.trouble
+            return FileLook(name, listed_size, tuple(found), unseen=tuple(unseen), trouble=trouble)
         numbers = (size, listed_size, request.pin.bytes, stated.get(name))
         sizes = {f"{number:,}" for number in numbers if number is not None}
         found += (
@@ -185,7 +187,7 @@ def _look_at_datasets(
         }
         unusable = [f"{name}: {head.failure}" for name, head in begun.items() if head.failure]
         why = unusable[0] if unusable else f"the beginning of {', '.join(lacking[:3])} is not known" if lacking else ""
-        is_cut = any(head.is_cut for head in begun.values())
+        is_cut = any(head.is_cut or head.seen > records for head in begun.values())
         state, why = (
             ("fails" if unusable else "unknown", why)
             if why

@@ -77,7 +77,7 @@ def write_heads(
             return len(data), size, ignored
 
         def copy(start: int, stop: int) -> None:
-            sent, _, _ = fetch(start, stop)
+            sent = fetch(start, stop)[0]
             if size is None or sent < min(stop, size) - start:
                 raise _unread(request.name, f"the server sent {sent:,} bytes of {stop - start:,}")
 

@@ -14,7 +14,7 @@ from builders.raw_files import GitHub, Hub, Location
 from builders.spec import Source
 from pipelines.process.safe_text import safe_text
 from pipelines.raw.download import is_passing
-from pipelines.raw.requests import describe_status, https_check, hub_token, user_agent
+from pipelines.raw.requests import https_check, hub_token, user_agent
 from pipelines.raw.settings import RawSettings, stored_file
 
 LIMIT = 30  # seconds for an answer
@@ -55,7 +55,7 @@ def list_repository(location: Hub | GitHub, settings: RawSettings) -> Listing:
         status, sent = error.response.status_code, error.response.headers
         if is_passing(status) or sent.get("X-RateLimit-Remaining") == "0":
             return Listing(unseen=f"status {status}", trouble=True)
-        return Listing(failure=describe_status(status, sent.get("X-Error-Code", "")))
+        return Listing(failure=safe_text(f"status {status} {sent.get('X-Error-Code', '')[:40]}".strip()))
     except httpx.TransportError as error:
         return Listing(unseen=safe_text(f"{type(error).__name__}: {error}")[:200], trouble=True)
     except (httpx.HTTPError, SourceError, ValueError, LookupError, TypeError) as error:

@@ -33,16 +33,7 @@ from pipelines.raw.download import SIZE, file_version, is_passing, retry_after, 
 from pipelines.raw.mirrors import VARIABLE
 from pipelines.raw.partial_files import FileVersion
 from pipelines.raw.pins import Pin, find_pin
-from pipelines.raw.requests import (
-    CODES,
-    HUB,
-    describe_status,
-    file_url,
-    https_check,
-    hub_token,
-    seconds_before_retry,
-    user_agent,
-)
+from pipelines.raw.requests import HUB, file_url, https_check, hub_token, seconds_before_retry, user_agent
 from pipelines.raw.settings import RawSettings, stored_file
 
 if TYPE_CHECKING:
@@ -121,8 +112,8 @@ def read_answer(response: httpx.Response, *, on_hub: bool) -> Answer:
 
 def judge(name: str, answer: Answer, pin: Pin, before: Remembered | None = None) -> Judgement:
     """What an answer means for a file with this pin. before: what an earlier probe saw, of the same file at the same address."""
-    if answer.status in GONE or answer.code in CODES:
-        return Judgement("gone", describe_status(answer.status, answer.code))
+    if answer.status in GONE or answer.code in {"RepoNotFound", "EntryNotFound", "RevisionNotFound"}:
+        return Judgement("gone", f"status {answer.status} {safe_text(answer.code[:40])}".strip())
     if answer.code == "GatedRepo":
         return Judgement("gated", f"status {answer.status}")
     if answer.status >= 300:
@@ -158,13 +149,8 @@ def _find_change(answer: Answer, before: Remembered) -> tuple[str, str] | None:
     etag, modified = answer.version.etag, answer.version.modified
     same_date = modified is not None and modified == before.modified
     if etag and before.etag and etag != before.etag and not same_date:
-        return f"ETag {_shown(etag)}", f"ETag {_shown(before.etag)}, as at the first probe"
+        return f"ETag {safe_text(etag[:MAX_ETAG])}", f"ETag {safe_text(before.etag[:MAX_ETAG])}, as at the first probe"
     return None
-
-
-def _shown(etag: str) -> str:
-    """An ETag for reading: a server may send any text, of any length."""
-    return safe_text(etag[:MAX_ETAG])
 
 
 AT_ONCE = 4  # requests

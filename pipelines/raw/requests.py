@@ -85,18 +85,6 @@ def hub_token() -> str | None:
     return token
 
 
-CODES = {  # of the Hub, in its header X-Error-Code
-    "RepoNotFound": "no such repository, or no access to it",
-    "RevisionNotFound": "no such commit or branch in its repository",
-    "EntryNotFound": "no such file in its repository",
-}
-
-
-def describe_status(status: int, code: str) -> str:
-    """A status in words, with what the Hub says of it."""
-    return f"status {status}" + (f": {CODES[code]}" if code in CODES else "")
-
-
 SHORT = 120  # seconds that a message gives as such
 YEAR = 366 * 86_400  # seconds; a server may send any number
 

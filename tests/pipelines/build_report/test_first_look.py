@@ -136,7 +136,7 @@ def test_a_file_that_is_not_read_terms_and_another_licence_show_in_the_list_of_a
         (Fault(status=404), "its repository is not listed: status 404"),
         (
             Fault(status=404, headers={"X-Error-Code": "RepoNotFound"}),
-            "its repository is not listed: status 404: no such repository",
+            "its repository is not listed: status 404 RepoNotFound",
         ),
         (
             Fault(status=301, headers={"Location": "http://a.example/x"}),
@@ -162,6 +162,9 @@ def test_a_list_that_cannot_be_had_now_is_not_looked_at_and_ends_in_3(
     looks = look(monkeypatch, server, tmp_path, "pikabu")
     assert (looks.exit_code, [each.found for each in looks.files if each.found]) == (3, [])
     assert to_json(looks)["not_looked_at"][2] == "all of the list of its repository: status 503: pikabu"
+    server.always[path_of("lmsys_arena", "data/train-00000-of-00001-cced8514c7ed782a.parquet")] = Fault(status=401)
+    gated = look(monkeypatch, server, tmp_path, "lmsys-arena")
+    assert (gated.exit_code, gated.files[0].found, gated.files[0].unseen[-1]) == (0, (), "the file: status 401")
     server.always[path_of("pikabu", "00.jsonl.zst")] = Fault(status=503)
     assert "the file: status 503" in look(monkeypatch, server, tmp_path, "pikabu").files[0].unseen
 

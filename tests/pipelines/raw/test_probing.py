@@ -262,7 +262,7 @@ def test_the_hub_says_why_it_refuses(server: FaultyServer, raw_settings: RawSett
 
 def test_the_hub_says_what_is_gone(server: FaultyServer, raw_settings: RawSettings) -> None:
     server.always[ON_HUB] = Fault(status=404, headers={"X-Error-Code": "RevisionNotFound"})
-    expected = ("gone", "status 404: no such commit or branch in its repository")
+    expected = ("gone", "status 404 RevisionNotFound")
     assert on_hub(server, raw_settings, **PIN)[:2] == expected
 
 
