@@ -113,7 +113,7 @@ def _write_head(stored: Path, extent: tuple[int | None, int], file: RawFile, rec
             return Head(is_cut, unread=error.found or error.what)
         return Head(is_cut, failure="; ".join(filter(None, (error.what, error.where))))
     except (*READ_ERRORS, pa.ArrowException) as error:
-        return Head(is_cut, failure=f"{type(error).__name__}: {error}".replace("error: Error", "zlib: error")[:500])
+        return Head(is_cut, failure=f"{type(error).__name__}: {error}".partition(" (b'")[0][:500])  # bytes of the file
 
 
 def _write_records(stored: Path, file: RawFile, records: int, copy: Copy, *, is_cut: bool) -> Head:

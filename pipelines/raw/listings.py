@@ -70,18 +70,17 @@ def _list_url(location: Hub | GitHub, settings: RawSettings) -> str:
 
 
 def _read_hub(answer: dict[str, Any]) -> Listing:
-    lfs = {entry["rfilename"]: (entry.get("lfs") or {}).get("sha256") for entry in answer["siblings"]}
-    files = {  # what git-lfs keeps has the id of its pointer
-        entry["rfilename"]: (
-            entry["size"],
-            lfs[entry["rfilename"]],
-            None if lfs[entry["rfilename"]] else entry["blobId"],
-        )
-        for entry in answer["siblings"]
-    }
+    files = dict[str, tuple[int | None, str | None, str | None]]()
+    for entry in answer["siblings"]:
+        sha256 = (entry.get("lfs") or {}).get("sha256")  # what git-lfs keeps has the blob id of its pointer
+        files[entry["rfilename"]] = (entry.get("size"), sha256, None if sha256 else entry.get("blobId"))
     stated = (answer.get("cardData") or {}).get("license") or ()
     return Listing(
-        files, answer["sha"], ", ".join([stated] if isinstance(stated, str) else stated), bool(answer["gated"])
+        files,
+        answer["sha"],
+        ", ".join([stated] if isinstance(stated, str) else stated),
+        bool(answer["gated"]),
+        unseen="without sizes and digests" if any(size is None for size, _, _ in files.values()) else "",
     )
 
 

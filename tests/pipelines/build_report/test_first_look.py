@@ -175,6 +175,8 @@ def test_a_list_follows_redirects_and_one_that_is_cut_off_claims_nothing(
     server.files["/moved"] = server.files.pop(PIKABU)
     server.always[PIKABU] = Fault(status=307, headers={"Location": "/moved"})
     assert seen(server, tmp_path, monkeypatch, "pikabu")[0] == {}
+    server.files["/moved"] = server.files["/moved"].replace(b'"size"', b'"lost"')
+    assert not_looked_at(look(monkeypatch, server, tmp_path, "pikabu"))[2].endswith("without sizes and digests: pikabu")
     tree = next(path for path in server.files if path.startswith("/api.github.com/repos/rowanz/hellaswag/"))
     licence = {"path": "LICENSE", "type": "blob", "sha": "0" * 40, "size": 1}
     server.files[tree] = json.dumps({"tree": [licence], "truncated": True}).encode()

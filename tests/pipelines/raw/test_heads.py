@@ -234,6 +234,7 @@ pa.parquet.write_table(pa.table({"a": pa.array([], pa.int64())}), EMPTY)
         ("a.jsonl.zst", LONG[:40] + bytes(100) + LONG[140:], "OSError: "),
         ("a.jsonl.gz", gzip.compress(LINES[:9_999])[:-9], "EOFError: "),
         ("a.jsonl.gz", gzip.compress(b""), "no record in it"),
+        ("a.jsonl.gz", b"text", "BadGzipFile: Not a gzipped file"),
         ("a.jsonl", b"", "an empty file"),
         ("a.csv", b"a,b\n", "no record in it"),
         ("a.jsonl", b'[\n{"a": 1}\n]\n', "one JSON array"),
