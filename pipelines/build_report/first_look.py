@@ -135,8 +135,9 @@ def _look_at_files(
             in_trouble = error.expected is None  # the server neither denies the file nor lacks it
             is_wrong = not in_trouble and not (error.missing and error.missing.reason == "gated")
             (found if is_wrong else unseen).append(why if is_wrong else f"the file: {why}")
-            trouble = in_trouble or listing.trouble
-            return FileLook(name, listed_size, tuple(found), unseen=tuple(unseen), trouble=trouble)
+            return FileLook(
+                name, listed_size, tuple(found), unseen=tuple(unseen), trouble=in_trouble or listing.trouble
+            )
         numbers = (size, listed_size, request.pin.bytes, stated.get(name))
         sizes = {f"{number:,}" for number in numbers if number is not None}
         found += (

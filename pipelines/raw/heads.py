@@ -84,11 +84,8 @@ def write_heads(
         got, size, ignored = fetch(0, MEGABYTE)
         heads = {file.name: _write_head(stored, (size, got), file, records, copy) for file in files}
     slow = f"what a slow server did not send of the first megabyte in {patience.window:g} s: {format_size(got)} came"
-    notes = {
-        "what lies behind the first megabyte, for the server ignores ranges": ignored,
-        slow: got < min(size or 0, MEGABYTE),
-    }
-    return heads, size, read, [text for text, is_so in notes.items() if is_so]
+    notes = ["what lies behind the first megabyte, for the server ignores ranges"] if ignored else []
+    return heads, size, read, [*notes, slow] if got < min(size or 0, MEGABYTE) else notes
 
 
 def _unread(name: str, why: str) -> SourceError:
