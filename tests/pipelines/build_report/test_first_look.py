@@ -12,7 +12,7 @@ import pytest
 from builders.errors import ReleaseError
 from pipelines import fetch
 from pipelines.build_report import first_look
-from pipelines.build_report.entries import _unpinned, probe_entries
+from pipelines.build_report.entries import NewEntries, _unpinned, probe_entries
 from pipelines.build_report.first_look import DatasetLook, FileLook, Looks, not_looked_at, page, to_json, write_report
 from pipelines.build_report.records import DatasetReport, ReportedFile
 from pipelines.raw.download import Patience
@@ -267,8 +267,10 @@ def test_a_file_that_came_in_part_teaches_no_digest(
     [file] = looks.files
     assert (file.lock, file.found) == (None, ())
     assert "invalid JSON" not in looks.datasets[0].why
-    assert any("what a slow server did not send" in text for text in not_looked_at(looks))
-    assert any(text.startswith("as many records as asked for, 2,000: alpacafarm/") for text in not_looked_at(looks))
+    assert "what a slow server did not send" in not_looked_at(looks)[-2]
+    assert not_looked_at(looks)[-1].startswith("as many records as asked for, 2,000: alpacafarm/")
+    report = json.dumps(to_json(looks)).encode()
+    assert probe_entries(report, None, tmp_path / "raw.lock.json") == NewEntries()
 
 
 def test_what_a_probe_learned_is_accepted_for_files_without_a_pin(
