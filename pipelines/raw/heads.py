@@ -219,7 +219,7 @@ def _cut(data: bytes, name: str, path: Path, records: int) -> bytes:
     if ".csv" in name:  # a field in quotes may go on over several lines
         csv.field_size_limit(limits.MAX_RECORD)
         reader = csv.reader(line.decode("utf-8", "replace") for line in lines)
-        lines = lines[: [0, 0, *(reader.line_num for _ in islice(reader, records + 1))][-2]]
+        lines = lines[: [0, 0, *(reader.line_num for _ in islice(reader, records + 2))][-2]]
     return b"".join(lines)
 
 
