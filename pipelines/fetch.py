@@ -44,8 +44,9 @@ def main() -> int:
     sources = {(need.definition.source.name, key): need.definition.source for need in needs for key in need.keys}
     if options.probe:
         files = [(source, source.files[key]) for (_, key), source in sources.items()]
-        code = _probe(files, settings, as_json=options.json)
-        return max(code, _look(needs, files, settings, options)) if options.records else code
+        code, sizes = _probe(files, settings, as_json=options.json)
+        codes = [code, _look(needs, files, settings, options, sizes) if options.records else 0]
+        return 1 if 1 in codes else max(codes)
     if options.plan:
         from pipelines.raw.plan import plan_script
 
@@ -119,8 +120,10 @@ def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespa
         arguments.error(f"--probe asks servers: leave out {'--offline' if options.offline else '--dry-run'}")
 
 
-def _probe(files: list[tuple[Source, RawFile]], settings: RawSettings, *, as_json: bool) -> int:
-    """Ask for files without downloading them; returns 1 where one is wrong, 3 where a server does not answer, else 0."""
+def _probe(
+    files: list[tuple[Source, RawFile]], settings: RawSettings, *, as_json: bool
+) -> tuple[int, dict[str, int | None]]:
+    """Ask for files without downloading them; returns 1 where one is wrong, 3 where a server is silent, else 0; and sizes."""
     from builders.errors import SourceError
     from pipelines.process.stages import show_stages, stage
     from pipelines.raw.probing import MEMORY, WRONG, count_asked, probe_files, probe_page, to_json
@@ -133,7 +136,8 @@ def _probe(files: list[tuple[Source, RawFile]], settings: RawSettings, *, as_jso
     else:
         command.print_page(probe_page(probed, settings.cache / MEMORY, width=command.width()))
     states = {file.judgement.state for file in probed}
-    return 1 if states & WRONG else SourceError.exit_code if "unreachable" in states else 0
+    code = 1 if states & WRONG else SourceError.exit_code if "unreachable" in states else 0
+    return code, {file.name: file.bytes for file in probed}
 
 
 def _look(
@@ -141,22 +145,23 @@ def _look(
     files: list[tuple[Source, RawFile]],
     settings: RawSettings,
     options: argparse.Namespace,
+    sizes: dict[str, int | None],
 ) -> int:
-    """Read the beginnings of files, and build from them; returns 1 where a dataset will not build or a file is wrong, else 0."""
+    """Read the beginnings of files, and build from them; returns the exit code. sizes: of files, as `_probe` returns them."""
     from pipelines.build_report import first_look
     from pipelines.process.stages import show_stages, stage
     from pipelines.raw.probing import count_asked
 
     with show_stages("probe"), stage("reading", total=count_asked(files), unit="files") as advance:
         datasets = [(need.definition, need.version) for need in needs]
-        looks = first_look.look(files, datasets, settings, options.records, advance)
+        looks = first_look.look(files, datasets, settings, options.records, advance, sizes=sizes)
     if options.report:
         first_look.write_report(options.report, looks)
     if options.json:
         command.print_json(first_look.to_json(looks))
     else:
         command.print_page(first_look.page(looks))
-    return int(looks.is_wrong)
+    return looks.exit_code
 
 
 def _dry_run(

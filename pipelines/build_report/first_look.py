@@ -7,7 +7,8 @@ from files that are not the pinned ones. What a person or a model makes is taken
 import json
 import shutil
 import time
-from collections.abc import Callable, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -20,11 +21,12 @@ from builders.raw_files import ByHand, GitHub, Hub, RawFile
 from builders.spec import Raw, Source
 from pipelines.build_report.redaction import failure_of, report_error, unexpected_failure
 from pipelines.make import BuildSettings, make
-from pipelines.process.files import file_sha256, write_atomically
+from pipelines.process.files import write_atomically
 from pipelines.process.tables import wrap
 from pipelines.process.terminal import format_duration, format_size
+from pipelines.raw.digests import Digest, hash_content
 from pipelines.raw.heads import MEGABYTE, Head, write_heads
-from pipelines.raw.listings import Listing, compare_listing, list_repository
+from pipelines.raw.listings import Listing, compare_listing, find_unseen, list_repository
 from pipelines.raw.locations import GOLDEN, publisher_request
 from pipelines.raw.pins import LockEntry
 from pipelines.raw.settings import RawSettings, make_request, stored_file
@@ -32,10 +34,15 @@ from pipelines.raw.settings import RawSettings, make_request, stored_file
 # Errors that these raise are about the content of a file. Others may be due to the rows that are not there.
 READERS = ("builders.reading", "builders.shaping.rows", "builders.shaping.labels", "builders.shaping.preferences")
 
+OTHER_FILE = " not in the "  # judgements of a corpus: what is named may follow behind the first records
+
 
 @dataclass(frozen=True)
 class FileLook:
-    """A raw file, or a whole archive. found: what is wrong. heads: of what is read of it, by name. lock: what `accept` takes."""
+    """A raw file, or a whole archive. found: what is wrong. heads: of what is read of it, by name. lock: what `accept` takes.
+
+    unseen: what was not looked at of it. trouble: whether that is due to a server in trouble.
+    """
 
     name: str
     bytes: int | None = None
@@ -44,6 +51,8 @@ class FileLook:
     lock: LockEntry | None = None
     bytes_read: int = 0
     seconds: float = 0
+    unseen: tuple[str, ...] = ()
+    trouble: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,15 +67,17 @@ class DatasetLook:
 
 @dataclass(frozen=True)
 class Looks:
-    """What is seen of files, and of the datasets that are built from them."""
+    """What is seen of files, and of the datasets that are built from them. records: how many were asked for."""
 
     files: list[FileLook]
     datasets: list[DatasetLook]
+    records: int = 0
 
     @property
-    def is_wrong(self) -> bool:
-        """Whether something is wrong with a file, or a dataset will not build."""
-        return any(each.found for each in self.files) or any(each.state == "fails" for each in self.datasets)
+    def exit_code(self) -> int:
+        """1 where something is wrong or will not build, else that of a SourceError where a server is in trouble, else 0."""
+        is_wrong = any(each.found for each in self.files) or any(each.state == "fails" for each in self.datasets)
+        return int(is_wrong) or SourceError.exit_code * any(each.trouble for each in self.files)
 
 
 def look(
@@ -75,11 +86,17 @@ def look(
     settings: RawSettings,
     records: int,
     done: Callable[[int], None],
+    *,
+    sizes: Mapping[str, int | None] | None = None,
 ) -> Looks:
-    """Look at files, and build datasets from their first records. done: called for each file that is read."""
+    """Look at files, and build datasets from their first records. done: called for each file that is read.
+
+    sizes: of files by `<source>/<name>`, as their servers say without sending them.
+    """
     with TemporaryDirectory() as scratch:
-        seen = _look_at_files(files, settings, records, Path(scratch), done)
-        return Looks(seen, _look_at_datasets(datasets, Path(scratch), records))
+        seen = _look_at_files(files, settings, records, Path(scratch), done, stated=sizes or {})
+        heads = {(file.name.partition("/")[0], name): head for file in seen for name, head in file.heads.items()}
+        return Looks(seen, _look_at_datasets(datasets, Path(scratch), records, heads), records)
 
 
 def _look_at_files(
@@ -88,6 +105,8 @@ def _look_at_files(
     records: int,
     folder: Path,
     done: Callable[[int], None],
+    *,
+    stated: Mapping[str, int | None],
 ) -> list[FileLook]:
     """The files that a program may fetch, each archive once; their first records are written below `folder`."""
     groups: dict[str, tuple[Source, RawFile, list[RawFile]]] = {}
@@ -96,34 +115,51 @@ def _look_at_files(
         if not isinstance(stored.location, ByHand):
             groups.setdefault(f"{source.name}/{stored.name}", (source, stored, []))[2].append(file)
     lists = cache(lambda location: list_repository(location, settings))
-    patience, compared = replace(settings.patience, retries=2), set[int]()
+    patience, said = replace(settings.patience, retries=2), set[int]()
 
     def look_at(name: str, source: Source, stored: RawFile, members: list[RawFile]) -> FileLook:
         request, found, began = make_request(source, stored, settings), list[str](), time.monotonic()
         location, listing = request.location, Listing()
         if isinstance(location, Hub | GitHub):
             listing = lists(replace(location, path=""))
-            found += [] if id(listing) in compared else compare_listing(source, location, listing)
-            compared.add(id(listing))
-        listed_size, digest, _ = listing.files.get(getattr(location, "path", ""), (None, None, None))
+            found += [] if id(listing) in said else compare_listing(source, location, listing)
+            said.add(id(listing))
+        unseen = find_unseen(location, listing)
+        listed_size, sha256, blob = listing.files.get(getattr(location, "path", ""), (None, None, None))
         try:
-            heads, size, read = write_heads(
+            heads, size, read, notes = write_heads(
                 publisher_request(request), members, folder / source.name, records, patience
             )
         except SourceError as error:
-            return FileLook(name, listed_size, (*found, error.found or error.what))
-        sizes = {f"{number:,}" for number in (size, listed_size, request.pin.bytes) if number is not None}
+            why = error.found or error.what
+            in_trouble = error.expected is None  # the server neither denies the file nor lacks it
+            is_wrong = not in_trouble and not (error.missing and error.missing.reason == "gated")
+            (found if is_wrong else unseen).append(why if is_wrong else f"the file: {why}")
+            return FileLook(
+                name, listed_size, tuple(found), unseen=tuple(unseen), trouble=in_trouble or listing.trouble
+            )
+        numbers = (size, listed_size, request.pin.bytes, stated.get(name))
+        sizes = {f"{number:,}" for number in numbers if number is not None}
         found += (
             [f"server, list and pin name different sizes: {', '.join(sorted(sizes))} bytes"] if len(sizes) > 1 else []
         )
-        if digest is None and size <= MEGABYTE:
-            digest = file_sha256(folder / source.name / "stored")
-        if digest and request.pin.sha256 not in (None, digest):
-            found.append(f"sha256 {digest}, pinned is {request.pin.sha256}")
+        stored_bytes = folder / source.name / "stored"
+        is_whole = size is not None and stored_bytes.stat().st_size == size <= MEGABYTE  # otherwise it may have holes
+        whole = hash_content(stored_bytes) if is_whole else Digest(sha256 or "", 0)
+        compared = [
+            ("sha256", request.pin.sha256 or sha256, whole.sha256), ("sha256", request.pin.sha256, sha256),
+            ("git blob", request.pin.git_blob or blob, whole.git_blob), ("git blob", request.pin.git_blob, blob),
+        ]  # fmt: skip
+        found += dict.fromkeys(
+            f"{kind} {digest}, expected {pin}" for kind, pin, digest in compared if pin and digest and pin != digest
+        )
         found += [f"{file}: {head.failure}" for file, head in heads.items() if head.failure]
+        unseen += [f"the records of {file}: {head.unread}" for file, head in heads.items() if head.unread]
         commit = listing.commit if isinstance(location, Hub) else None
-        lock = LockEntry(digest, size, commit) if digest and not found else None
-        return FileLook(name, size, tuple(found), heads, lock, read, time.monotonic() - began)
+        lock = LockEntry(whole.sha256, size, commit) if whole.sha256 and size and not found else None
+        return FileLook(
+            name, size, tuple(found), heads, lock, read, time.monotonic() - began, (*unseen, *notes), listing.trouble
+        )
 
     looks = []
     for name, group in groups.items():
@@ -132,7 +168,9 @@ def _look_at_files(
     return looks
 
 
-def _look_at_datasets(datasets: Iterable[tuple[Definition, str]], folder: Path, records: int) -> list[DatasetLook]:
+def _look_at_datasets(
+    datasets: Iterable[tuple[Definition, str]], folder: Path, records: int, heads: Mapping[tuple[str, str], Head]
+) -> list[DatasetLook]:
     """Build each dataset from the first records of its files below `folder`, or only read them where a model measures them."""
     looks = []
     for definition, version in datasets:
@@ -145,17 +183,26 @@ def _look_at_datasets(datasets: Iterable[tuple[Definition, str]], folder: Path, 
                 path.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(golden, path)
             lacking += [] if path.is_file() else [file.name]
-        why = f"the beginning of {', '.join(lacking[:3])} is not known" if lacking else ""
-        state, why = ("unknown", why) if lacking else _try(definition, version, files, folder, records)
+        begun = {
+            file.name: heads[source.name, file.name] for file in files.values() if (source.name, file.name) in heads
+        }
+        unusable = [f"{name}: {head.failure}" for name, head in begun.items() if head.failure]
+        why = unusable[0] if unusable else f"the beginning of {', '.join(lacking[:3])} is not known" if lacking else ""
+        is_cut = any(head.is_cut or head.seen > records for head in begun.values())
+        state, why = (
+            ("fails" if unusable else "unknown", why)
+            if why
+            else _try(definition, version, files, folder, records, is_cut=is_cut)
+        )
         by_hand = tuple(name for name, location in hands.items() if not location.made_by)
         looks.append(DatasetLook(f"{definition.dataset.name}@{version}", state, why, by_hand))
     return looks
 
 
 def _try(
-    definition: Definition, version: str, files: dict[str, RawFile], folder: Path, records: int
+    definition: Definition, version: str, files: dict[str, RawFile], folder: Path, records: int, *, is_cut: bool
 ) -> tuple[str, str]:
-    """The state of a dataset whose files have a beginning, and why."""
+    """The state of a dataset whose files have a beginning, and why. is_cut: whether one of them is only a beginning."""
     source = definition.source
     raws = {
         key: Raw(f"{source.name}/{file.name}", folder / source.name / file.name, limit=records)
@@ -176,7 +223,7 @@ def _try(
             )
     except DatasetError as error:
         failure = failure_of(error)
-        is_content = failure.module.startswith(READERS)
+        is_content = failure.module.startswith(READERS) and not (is_cut and OTHER_FILE in error.what)
     except Exception as error:  # noqa: BLE001 - a builder that meets its real file for the first time
         failure, is_content = unexpected_failure(f"{definition.dataset.name}@{version}", error), True
     else:
@@ -204,14 +251,40 @@ def page(seen: Looks) -> list[str]:
     unknown = sum(each.bytes is None for each in seen.files)
     duration = format_duration(size * seconds / read) if read else "an unknown time"
     total = f"at least {format_size(size)}, {unknown} of unknown size; {duration} at the speed of this probe"
-    probed = f"read {format_size(read)} in {format_duration(seconds)}; not looked at: what follows the first records"
     return [
         *lines,
         *(["", "wrong with files:", *wrong] if wrong else []),
         "",
         *wrap(total, "to download: "),
         *wrap(", ".join(by_hand) or "nothing", "by hand: "),
-        *wrap(f"{probed}, and what is fetched by hand", "this probe: "),
+        *wrap(f"read {format_size(read)} in {format_duration(seconds)}", "this probe: "),
+        "",
+        "not looked at:",
+        *(line for text in not_looked_at(seen) for line in wrap(text, "  ")),
+    ]
+
+
+def not_looked_at(seen: Looks) -> list[str]:
+    """What the probe did not look at: always, and of these files."""
+    sources: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    for file in seen.files:
+        for text in file.unseen:
+            sources[text][file.name.partition("/")[0] if "repository" in text or "licence" in text else file.name] = (
+                None
+            )
+    few = [
+        f"{file.name.partition('/')[0]}/{name} {head.seen:,}"
+        for file in seen.files
+        for name, head in file.heads.items()
+        if head.is_cut
+        and not head.failure
+        and head.seen < (seen.records if head.records is None else min(seen.records, head.records))
+    ]
+    return [
+        "what follows the first records of each file, and what a person or a model makes: golden samples take its place",
+        "copies, mirrors, and versions and splits that were not asked for",
+        *(f"{text}: {', '.join(names)}" for text, names in sources.items()),
+        *([f"as many records as asked for, {seen.records:,}: {', '.join(few)}"] if few else []),
     ]
 
 
@@ -221,6 +294,7 @@ def to_json(seen: Looks) -> dict[str, Any]:
         "format": 1,
         "probe": [asdict(each) for each in seen.files],
         "datasets": [asdict(each) for each in seen.datasets],
+        "not_looked_at": not_looked_at(seen),
     }
 
 

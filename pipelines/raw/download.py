@@ -194,30 +194,36 @@ def download_file(request: DownloadRequest, target: Path, patience: Patience) ->
 
 def read_range(
     client: httpx.Client, request: DownloadRequest, start: int, stop: int, patience: Patience
-) -> tuple[bytes, int | None]:
-    """The bytes of a file from `start` to before `stop`, fewer from a slow server, and its size as the answer says it.
+) -> tuple[bytes, int | None, bool]:
+    """The bytes of a file from `start` to before `stop`, fewer from a slow server; its size; whether the server ignores ranges.
+
+    The size is None where the answer does not tell.
 
     Raises SourceError where the server denies or lacks the file, keeps failing, or begins elsewhere.
     """
     import httpx
 
-    data, began, failure = bytearray(), time.monotonic(), ""
+    began, failure = time.monotonic(), ""
     for attempt in range(patience.retries + 1):
-        wait = None
+        data, wait = bytearray(), None
         try:
             with client.stream("GET", request.url, headers={"Range": f"bytes={start}-{stop - 1}"}) as response:
-                if not is_passing(response.status_code):
+                status, size = response.status_code, stated_size(response)
+                if not is_passing(status):
                     first = CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", ""))
-                    if response.status_code not in {200, 206}:
-                        raise _refused(request, response.status_code)
+                    if status not in {200, 206} and (status, size) != (416, 0):  # that is an empty file
+                        raise _refused(request, status)
                     if start != (int(first[1] or 0) if first else 0):
                         raise _failed(request, "the server cannot send a part of the file", request.alternative)
                     for chunk in response.iter_raw():
                         data += chunk
                         if len(data) >= stop - start or time.monotonic() - began > patience.window:
                             break
-                    return bytes(data[: stop - start]), stated_size(response)
-                failure, wait = f"status {response.status_code}", retry_after(response.headers)
+                    else:  # without a size, only the end of a chunked body is not that of the connection
+                        if status == 200 and "Transfer-Encoding" in response.headers:
+                            size = len(data)
+                    return bytes(data[: stop - start]), size, status == 200
+                failure, wait = f"status {status}", retry_after(response.headers)
         except httpx.HTTPError as error:
             failure = _describe(error)
         seconds = seconds_before_retry(attempt + 1, patience.first_wait, patience.longest_wait, wait)

@@ -6,15 +6,17 @@ at its place in a file with holes.
 """
 
 import csv
+import gzip
 import io
+import json
 import tarfile
 import zipfile
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
+import orjson
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,36 +24,42 @@ import pyarrow.parquet as pq
 from builders import limits
 from builders.errors import SourceError
 from builders.raw_files import Member, RawFile
-from builders.reading.archives import READ_ERRORS
+from builders.reading.archives import READ_ERRORS, ZstdReader
 from builders.reading.json import read_elements
 from builders.spec import Raw
+from pipelines.process.terminal import format_size
 from pipelines.raw.download import DownloadRequest, Patience, open_client, read_range
 
 MEGABYTE = 1 << 20
 BUDGET = 16 << 20  # bytes of a row group
-REST = 1 << 16  # bytes behind an element that cannot be read: with more, it is not the cut that is wrong
-Copy = Callable[[int, int], int | None]
+REST = 1 << 16  # bytes of the header of a member, and of a piece
+LIMIT = 64 * MEGABYTE  # of what is unpacked
+SPACE = b"\xef\xbb\xbf \t\r\n"
+Copy = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
 class Head:
     """What is seen of a file. records: of the whole file, by its header. keys: types and nulls of its first records.
 
-    failure: why its records cannot be told.
+    seen: how many rows, elements or lines were read. failure: why nobody can read the file. unread: why the probe did not.
     """
 
     is_cut: bool
     records: int | None = None
     keys: dict[str, str] = field(default_factory=dict)
     failure: str = ""
+    seen: int = 0
+    unread: str = ""
 
 
 def write_heads(
     request: DownloadRequest, files: list[RawFile], folder: Path, records: int, patience: Patience
-) -> tuple[dict[str, Head], int, int]:
+) -> tuple[dict[str, Head], int | None, int, list[str]]:
     """Write the first records of a file, or of the members that are needed of it, in their format and by their names.
 
-    Returns what is seen of each, the size of the file as the server says it, and how many bytes were read.
+    Returns what is seen of each, the size of the file as the server says it, how many bytes were read, and what the server did
+    that left something unseen. What was read lies in `stored`.
 
     Raises SourceError where the server sends nothing.
     """
@@ -59,116 +67,159 @@ def write_heads(
     folder.mkdir(parents=True, exist_ok=True)
     with open_client(request, patience) as client, stored.open("w+b") as store:
 
-        def copy(start: int, stop: int) -> int | None:
+        def fetch(start: int, stop: int) -> tuple[int, int | None, bool]:
             nonlocal read
-            data, size = read_range(client, request, start, stop, patience)
+            data, size, ignored = read_range(client, request, start, stop, patience)
             store.seek(start)
             store.write(data)
             store.flush()
             read += len(data)
-            return size
+            return len(data), size, ignored
 
-        size = copy(0, MEGABYTE) or read
-        heads = {file.name: _write_head(stored, size, file, records, copy) for file in files}
-    return heads, size, read
+        def copy(start: int, stop: int) -> None:
+            sent = fetch(start, stop)[0]
+            if size is None or sent < min(stop, size) - start:
+                raise _unread(request.name, f"the server sent {sent:,} bytes of {stop - start:,}")
+
+        got, size, ignored = fetch(0, MEGABYTE)
+        heads = {file.name: _write_head(stored, (size, got), file, records, copy) for file in files}
+    slow = f"what a slow server did not send of the first megabyte in {patience.window:g} s: {format_size(got)} came"
+    notes = ["what lies behind the first megabyte, for the server ignores ranges"] if ignored else []
+    return heads, size, read, [*notes, slow] if got < min(size or 0, MEGABYTE) else notes
 
 
-def _write_head(stored: Path, size: int, file: RawFile, records: int, copy: Copy) -> Head:
-    path, is_cut = stored.parent / file.name, size > MEGABYTE
+def _unread(name: str, why: str) -> SourceError:
+    """An error for records that were not read, though they may well be sound."""
+    return SourceError(name, found=why).lacking(name, "unavailable")
+
+
+def _write_head(stored: Path, extent: tuple[int | None, int], file: RawFile, records: int, copy: Copy) -> Head:
+    """extent: the size of the file, and how many bytes of its beginning were read."""
+    size, got = extent
+    path, is_cut, end = stored.parent / file.name, size is None or size > got, size or got + 1
     path.parent.mkdir(parents=True, exist_ok=True)
     archive = file.location.archive.name if isinstance(file.location, Member) else file.name
     try:
         if archive.endswith((".zip", ".parquet")) and is_cut:
-            copy(max(MEGABYTE, size - MEGABYTE), size)
+            copy(max(got, end - MEGABYTE), end)
         if file.name.endswith(".parquet"):
-            return _write_rows(stored, path, records, copy)
-        with stored.open("rb") as stream:
-            data = stream.read(MEGABYTE)
-        if isinstance(file.location, Member):
-            data, is_cut = _read_member(stored, data, file.location, copy)
-        data, is_cut = _decompress(file.name, data, is_cut)
-        data = _cut(data, file.name, path, records) if is_cut else data
+            return _write_rows(stored, path, records, got, copy)
+        return _write_records(stored, file, records, copy, is_cut=is_cut)
+    except SourceError as error:  # what a malformed element holds is not quoted
+        if error.missing:
+            return Head(is_cut, unread=error.found or error.what)
+        return Head(is_cut, failure="; ".join(filter(None, (error.what, error.where))))
+    except (*READ_ERRORS, pa.ArrowException) as error:
+        return Head(is_cut, failure=f"{type(error).__name__}: {error}".partition(" (b'")[0][:500])  # bytes of the file
+
+
+def _write_records(stored: Path, file: RawFile, records: int, copy: Copy, *, is_cut: bool) -> Head:
+    """The first elements or lines of a file that is not Parquet; of one that was read whole, its own bytes."""
+    with stored.open("rb") as stream:
+        packed = stream.read(MEGABYTE)
+    if not packed:
+        raise SourceError("an empty file")
+    if isinstance(file.location, Member):
+        packed, is_cut = _read_member(stored, packed, file.location, is_cut, copy)
+    data, is_cut = _decompress(file.name, packed, is_cut)
+    is_json, is_array = ".json" in file.name, data.lstrip(SPACE).startswith(b"[")
+    if is_array and ".jsonl" in file.name:
+        raise SourceError("one JSON array, where its name says that each line is an object")
+    if is_cut:
+        data = _cut(data, file.name, stored.parent / file.name, records)
         codec = {"gz": "gzip", "zst": "zstd"}.get(file.name.rpartition(".")[2])
-        path.write_bytes(pa.compress(data, codec, asbytes=True) if codec else data)
-        return Head(is_cut, keys=_describe_json(data) if ".json" in file.name else {})
-    except (*READ_ERRORS, pa.ArrowException, SourceError) as error:
-        return Head(is_cut, failure=f"{type(error).__name__}: {error}"[:500])
+        packed = pa.compress(data, codec, asbytes=True) if codec else data
+    text = data.lstrip(SPACE)
+    seen = len(orjson.loads(text) if is_json and is_array else text.splitlines()) - (".csv" in file.name)
+    if seen < 1:
+        long = _unread(file.name, "its first record is longer than what was read")
+        raise long if is_cut else SourceError("no record in it")
+    (stored.parent / file.name).write_bytes(packed)
+    return Head(is_cut, keys=_describe_json(data) if is_json else {}, seen=seen)
 
 
-def _write_rows(stored: Path, path: Path, records: int, copy: Copy) -> Head:
+def _write_rows(stored: Path, path: Path, records: int, got: int, copy: Copy) -> Head:
     """The first rows of a Parquet file, with its schema."""
     with pq.ParquetFile(stored) as file:
+        rows = file.metadata.num_rows
+        if not rows:
+            raise SourceError("no row in it")
         group = file.metadata.row_group(0)
         columns = [group.column(number) for number in range(group.num_columns)]
         start = min(column.dictionary_page_offset or column.data_page_offset for column in columns)
         end = start + sum(column.total_compressed_size for column in columns)
         if end - start > BUDGET:
-            return Head(
-                is_cut=True, records=file.metadata.num_rows, failure=f"its first row group has {end - start:,} bytes"
-            )
-        if end > MEGABYTE:
+            return Head(is_cut=True, records=rows, unread=f"its first row group has {end - start:,} bytes")
+        if end > got:
             copy(start, end)
         table = file.read_row_group(0).slice(0, records)
         pq.write_table(table, path)
-        rows = file.metadata.num_rows
-        return Head(table.num_rows < rows, rows, _describe(pl.DataFrame(table)))
+        return Head(table.num_rows < rows, rows, _describe(pl.DataFrame(table)), seen=table.num_rows)
 
 
-def _read_member(stored: Path, head: bytes, location: Member, copy: Copy) -> tuple[bytes, bool]:
-    """The first megabyte of a member of an archive, and whether that is not all of it."""
+def _read_member(stored: Path, head: bytes, location: Member, is_cut: bool, copy: Copy) -> tuple[bytes, bool]:
+    """The first megabyte of a member of an archive, and whether that is not all of it. is_cut: whether the archive is."""
     names: list[str] = []
     if location.archive.name.endswith(".zip"):
         with zipfile.ZipFile(stored) as archive:
             names = archive.namelist()
             if location.path in names:
                 info = archive.getinfo(location.path)
-                copy(info.header_offset, info.header_offset + min(info.compress_size, MEGABYTE) + REST)
+                if info.flag_bits & 1:
+                    raise SourceError(f"{location.path} is encrypted: its archive asks for a password")
+                if is_cut:
+                    copy(info.header_offset, info.header_offset + min(info.compress_size, MEGABYTE) + REST)
                 with archive.open(info) as member:
                     data = member.read(MEGABYTE)
                 return data, len(data) < info.file_size
     else:
-        unpacked = _decompress(location.archive.name, head, is_cut=True)[0]
+        unpacked, is_cut = _decompress(location.archive.name, head, is_cut)
         with tarfile.open(fileobj=io.BytesIO(unpacked + bytes(1024)), mode="r:") as members:
             for each in members:
                 names.append(each.name)
                 if each.name == location.path:
                     data = unpacked[each.offset_data : each.offset_data + min(each.size, MEGABYTE)]
                     return data, len(data) < each.size
-    raise LookupError(f"{location.path} is not among the members that were seen: {', '.join(names[:20])}")
+        if is_cut:
+            raise _unread(location.path, f"{location.path} is not among the first members: {', '.join(names[:20])}")
+    raise SourceError(f"{location.path} is not among the members of its archive: {', '.join(names[:20])}")
 
 
 def _decompress(name: str, data: bytes, is_cut: bool) -> tuple[bytes, bool]:
     """The data of the beginning of a file that may be compressed, and whether they are not all."""
-    if name.endswith("gz"):
-        inflate = zlib.decompressobj(wbits=31)
-        return inflate.decompress(data, 64 * MEGABYTE), is_cut or not inflate.eof
-    if not name.endswith(".zst"):
+    if not name.endswith(("gz", ".zst")):
         return data, is_cut
-    pieces, stream = list[bytes](), pa.CompressedInputStream(pa.BufferReader(data), "zstd")
+    stream, unpacked = io.BytesIO(data), bytearray()
+    reader = ZstdReader(stream) if name.endswith(".zst") else gzip.GzipFile(fileobj=stream)
     try:
-        while piece := stream.read(REST):
-            pieces.append(piece)
-    except OSError:  # the data end within a frame
-        is_cut = True
-    return b"".join(pieces), is_cut
+        while len(unpacked) < LIMIT and (piece := reader.read1(REST)):
+            unpacked += piece
+    except EOFError:  # the data end within a frame
+        if not is_cut:
+            raise
+    return bytes(unpacked), is_cut or len(unpacked) >= LIMIT
 
 
 def _cut(data: bytes, name: str, path: Path, records: int) -> bytes:
     """The complete records of the beginning of a file. Raises SourceError for an element that is malformed before the cut."""
-    if ".json" in name and data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
+    if ".json" in name and data.lstrip(SPACE).startswith(b"["):
         path.write_bytes(data)
         elements: list[bytes] = []
         try:
             elements += (text for _, text in islice(read_elements(Raw(name, path), "[]", REST), records))
-        except SourceError:
-            if len(data) - sum(map(len, elements)) > REST + len(elements):
+        except SourceError as error:
+            cause = error.__cause__
+            is_end = isinstance(cause, json.JSONDecodeError) and cause.pos + len("\\u0000") >= len(cause.doc.rstrip())
+            if not is_end and "Unterminated string" not in str(cause):
                 raise
         return b"[" + b",".join(elements) + b"]"
     lines = data.splitlines(keepends=True)[:-1]
+    if name.endswith(".json") and lines and not lines[0].rstrip().endswith(b"}"):
+        raise _unread(name, "one JSON object: only its beginning was read")
     if ".csv" in name:  # a field in quotes may go on over several lines
         csv.field_size_limit(limits.MAX_RECORD)
         reader = csv.reader(line.decode("utf-8", "replace") for line in lines)
-        lines = lines[: [0, *(reader.line_num for _ in islice(reader, records + 1))][-2]]
+        lines = lines[: [0, 0, *(reader.line_num for _ in islice(reader, records + 2))][-2]]
     return b"".join(lines)
 
 

@@ -1,7 +1,7 @@
 """The files of a repository at one commit, as the Hub or GitHub lists them: sizes and digests without a byte of data."""
 
 import re
-from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
@@ -9,14 +9,17 @@ from urllib.parse import quote
 
 from huggingface_hub import constants
 
-from builders.raw_files import GitHub, Hub
+from builders.errors import SourceError
+from builders.raw_files import GitHub, Hub, Location
 from builders.spec import Source
 from pipelines.process.safe_text import safe_text
-from pipelines.raw.requests import hub_token, user_agent
+from pipelines.raw.download import is_passing
+from pipelines.raw.requests import https_check, hub_token, user_agent
 from pipelines.raw.settings import RawSettings, stored_file
 
 LIMIT = 30  # seconds for an answer
 NUMBER = re.compile(r"\d+")
+LICENSE = re.compile(r"(un)?licen[cs]e|copying", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,7 @@ class Listing:
     """The files of a repository by path: size, sha256 and git blob id, as far as they are listed.
 
     commit: of the listed revision. license: as its card states it; empty if it does not. failure: why nothing was listed.
+    unseen: why nothing, or not all, was listed, though it may well be there; trouble: whether another time may show it.
     """
 
     files: dict[str, tuple[int | None, str | None, str | None]] = field(default_factory=dict)
@@ -31,6 +35,8 @@ class Listing:
     license: str = ""
     gated: bool = False
     failure: str = ""
+    unseen: str = ""
+    trouble: bool = False
 
 
 def list_repository(location: Hub | GitHub, settings: RawSettings) -> Listing:
@@ -38,14 +44,21 @@ def list_repository(location: Hub | GitHub, settings: RawSettings) -> Listing:
     import httpx
 
     token = hub_token() if isinstance(location, Hub) else None
-    headers = {"User-Agent": user_agent()} | ({"Authorization": f"Bearer {token}"} if token else {})
-    try:
-        with httpx.Client(headers=headers, timeout=LIMIT) as client:
-            answer = client.get(_list_url(location, settings)).raise_for_status().json()
+    headers, url = {"User-Agent": user_agent()}, _list_url(location, settings)
+    headers |= {"Authorization": f"Bearer {token}"} if token else {}
+    hooks: dict[str, list[Callable[..., Any]]] = {"request": [https_check(location.repo, url, "")]}
+    try:  # a repository that has another name now redirects; httpx sends the token to no other host
+        with httpx.Client(headers=headers, timeout=LIMIT, follow_redirects=True, event_hooks=hooks) as client:
+            answer = client.get(url).raise_for_status().json()
         return _read_hub(answer) if isinstance(location, Hub) else _read_github(answer, location)
     except httpx.HTTPStatusError as error:
-        return Listing(failure=f"status {error.response.status_code}")
-    except (httpx.HTTPError, ValueError, LookupError, TypeError) as error:
+        status, sent = error.response.status_code, error.response.headers
+        if is_passing(status) or sent.get("X-RateLimit-Remaining") == "0":
+            return Listing(unseen=f"status {status}", trouble=True)
+        return Listing(failure=safe_text(f"status {status} {sent.get('X-Error-Code', '')[:40]}".strip()))
+    except httpx.TransportError as error:
+        return Listing(unseen=safe_text(f"{type(error).__name__}: {error}")[:200], trouble=True)
+    except (httpx.HTTPError, SourceError, ValueError, LookupError, TypeError) as error:
         return Listing(failure=safe_text(f"{type(error).__name__}: {error}")[:200])
 
 
@@ -57,14 +70,17 @@ def _list_url(location: Hub | GitHub, settings: RawSettings) -> str:
 
 
 def _read_hub(answer: dict[str, Any]) -> Listing:
-    lfs = {entry["rfilename"]: entry.get("lfs") or {} for entry in answer["siblings"]}
-    files = {
-        entry["rfilename"]: (entry["size"], lfs[entry["rfilename"]].get("sha256"), entry["blobId"])
-        for entry in answer["siblings"]
-    }
+    files = dict[str, tuple[int | None, str | None, str | None]]()
+    for entry in answer["siblings"]:
+        sha256 = (entry.get("lfs") or {}).get("sha256")  # what git-lfs keeps has the blob id of its pointer
+        files[entry["rfilename"]] = (entry.get("size"), sha256, None if sha256 else entry.get("blobId"))
     stated = (answer.get("cardData") or {}).get("license") or ()
     return Listing(
-        files, answer["sha"], ", ".join([stated] if isinstance(stated, str) else stated), bool(answer["gated"])
+        files,
+        answer["sha"],
+        ", ".join([stated] if isinstance(stated, str) else stated),
+        bool(answer["gated"]),
+        unseen="without sizes and digests" if any(size is None for size, _, _ in files.values()) else "",
     )
 
 
@@ -75,24 +91,18 @@ def _read_github(answer: dict[str, Any], location: GitHub) -> Listing:
         for entry in answer["tree"]
         if entry["type"] == "blob"
     }
-    return Listing(files, location.commit, failure="the list is cut off" if answer.get("truncated") else "")
+    return Listing(files, location.commit, unseen="it is cut off" if answer.get("truncated") else "")
 
 
 def compare_listing(source: Source, location: Hub | GitHub, listing: Listing) -> list[str]:
     """What a listing lacks of a source, and what it has that the source does not say: files like those read, terms, a licence."""
     stored = [stored_file(file).location for file in source.files.values()]
     read = {each.path for each in stored if isinstance(each, type(location)) and each.repo == location.repo}
-    folders = {(_pattern(path), str(PurePosixPath(path).parent)) for path in read}
-    many = {pattern for pattern, number in Counter(pattern for pattern, _ in folders).items() if number > 1}
-    unread = [
-        path
-        for path in listing.files
-        if path not in read and (_pattern(path) in many or (_pattern(path), str(PurePosixPath(path).parent)) in folders)
-    ]
+    alike = {_shard(path) for path in read}
+    unread = [path for path in listing.files if path not in read and _shard(path) in alike]
     found = [f"its repository is not listed: {listing.failure}"] if listing.failure else []
-    found += [
-        f"{path} is not in its repository at this commit" for path in read - listing.files.keys() if listing.files
-    ]
+    gone = sorted(read - listing.files.keys()) if listing.files and not listing.unseen else []
+    found += [f"{path} is not in its repository at this commit" for path in gone]
     found += [f"not read, though like those that are: {', '.join(unread[:5])}, {len(unread)} in all"] if unread else []
     if listing.gated and not any(isinstance(each, Hub) and each.gated for each in stored):
         found.append("it is gated now: its terms must be accepted first")
@@ -101,6 +111,18 @@ def compare_listing(source: Source, location: Hub | GitHub, listing: Listing) ->
     return found
 
 
-def _pattern(path: str) -> str:
-    """The name of a file without its folders, any number as one sign: `train-#-of-#.parquet`."""
-    return NUMBER.sub("#", PurePosixPath(path).name)
+def _shard(path: str) -> tuple[str, str]:
+    """The folder of a file, and its name with any number as one sign: `train-#-of-#.parquet`. Other folders hold other data."""
+    return str(PurePosixPath(path).parent), NUMBER.sub("#", PurePosixPath(path).name)
+
+
+def find_unseen(location: Location, listing: Listing) -> list[str]:
+    """What is not known of a file's repository and licence."""
+    unseen = [f"all of the list of its repository: {listing.unseen}"] if listing.unseen else []
+    if isinstance(location, Hub) and listing.license:
+        return unseen
+    texts = [path for path in listing.files if LICENSE.match(path)]
+    return [
+        *unseen,
+        f"the licence: {', '.join(texts[:3])} is not read" if texts else "the licence, which no list states",
+    ]

@@ -113,7 +113,7 @@ def read_answer(response: httpx.Response, *, on_hub: bool) -> Answer:
 def judge(name: str, answer: Answer, pin: Pin, before: Remembered | None = None) -> Judgement:
     """What an answer means for a file with this pin. before: what an earlier probe saw, of the same file at the same address."""
     if answer.status in GONE or answer.code in {"RepoNotFound", "EntryNotFound", "RevisionNotFound"}:
-        return Judgement("gone", f"status {answer.status}")
+        return Judgement("gone", f"status {answer.status} {safe_text(answer.code[:40])}".strip())
     if answer.code == "GatedRepo":
         return Judgement("gated", f"status {answer.status}")
     if answer.status >= 300:
@@ -121,6 +121,9 @@ def judge(name: str, answer: Answer, pin: Pin, before: Remembered | None = None)
     size_fits = pin.bytes is not None and answer.bytes == pin.bytes
     if answer.is_page and not size_fits and not name.lower().endswith((".html", ".htm")):
         return Judgement("page", "an HTML page")
+    if answer.bytes == 0 and pin.bytes != 0:
+        wanted = "a file with content" if pin.bytes is None else f"{pin.bytes:,} bytes"
+        return Judgement("other size", "an empty file", wanted, ("size",))
     kind, expected = ("sha256", pin.sha256) if answer.has_sha256 else ("git blob", pin.git_blob)
     comparable = bool(answer.digest and expected)
     if comparable and answer.digest != expected:
@@ -146,13 +149,8 @@ def _find_change(answer: Answer, before: Remembered) -> tuple[str, str] | None:
     etag, modified = answer.version.etag, answer.version.modified
     same_date = modified is not None and modified == before.modified
     if etag and before.etag and etag != before.etag and not same_date:
-        return f"ETag {_shown(etag)}", f"ETag {_shown(before.etag)}, as at the first probe"
+        return f"ETag {safe_text(etag[:MAX_ETAG])}", f"ETag {safe_text(before.etag[:MAX_ETAG])}, as at the first probe"
     return None
-
-
-def _shown(etag: str) -> str:
-    """An ETag for reading: a server may send any text, of any length."""
-    return safe_text(etag[:MAX_ETAG])
 
 
 AT_ONCE = 4  # requests
@@ -248,7 +246,7 @@ async def _ask_patiently(
 async def _ask(client: httpx.AsyncClient, question: Question) -> tuple[Answer, float | None]:
     """The answer to HEAD, or to GET of one byte where HEAD does not tell; and the seconds that the server asks to wait."""
     answer, wait = await _request(client, question, "HEAD")
-    unsized = answer.status < 300 and question.pin.bytes is not None and answer.bytes != question.pin.bytes
+    unsized = answer.status < 300 and (answer.bytes == 0 or answer.bytes != (question.pin.bytes or answer.bytes))
     if (answer.status in HEAD_REFUSED and answer.code == "") or (unsized and not answer.has_sha256):
         return await _request(client, question, "GET")
     return answer, wait
@@ -404,6 +402,9 @@ TODO: dict[State, str] = {
     "gated": "accept the terms at {page}, with the account of your token (HF_TOKEN, or hf auth login)",
     "unreachable": "run the command again later",
 }
+CERTIFICATE = (
+    f"open the address in a browser: the server's certificate, or this machine's list of them, is out of date; {KEEP}"
+)
 ALIKE = frozenset(
     {"gone", "denied", "gated", "unreachable"}
 )  # files of one source in these states have one cause, as a rule
@@ -462,7 +463,8 @@ def _problem(source: str, files: Sequence[ProbedFile], memory: Path) -> list[str
     lines += wrap(first.url or "", "  where     ", break_words=False)
     lines += fact("found", judgement.found)
     lines += fact("expected", judgement.expected) if judgement.expected else []
-    return lines + fact("to do", TODO[state].format(memory=memory, page=first.page))
+    todo = CERTIFICATE if "CERTIFICATE_VERIFY" in judgement.found else TODO[state]
+    return lines + fact("to do", todo.format(memory=memory, page=first.page))
 
 
 def _words(state: State) -> str:

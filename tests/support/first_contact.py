@@ -102,7 +102,12 @@ def _list_answer(url: str, tree: dict[str, bytes]) -> dict[str, Any]:
     if url.startswith("/api"):
         return {"tree": [{"path": p, "type": "blob", "sha": git_blob(c), "size": len(c)} for p, c in tree.items()]}
     siblings = [
-        {"rfilename": path, "size": len(content), "blobId": git_blob(content), "lfs": {"sha256": sha256(content)}}
+        {
+            "rfilename": path,
+            "size": len(content),
+            "blobId": git_blob(b"the pointer"),
+            "lfs": {"sha256": sha256(content)},
+        }
         for path, content in tree.items()
     ]
     return {"sha": "c" * 40, "gated": False, "cardData": None, "siblings": siblings}
@@ -210,14 +215,21 @@ def _settings(folder: Path, options: argparse.Namespace) -> RawSettings:
     )
 
 
-def look(patch: pytest.MonkeyPatch, server: FaultyServer, folder: Path, *names: str) -> Looks:
-    """What a probe sees of the files of datasets, and of the datasets."""
+def look(
+    patch: pytest.MonkeyPatch,
+    server: FaultyServer,
+    folder: Path,
+    *names: str,
+    patience: Patience | None = None,
+    sizes: dict[str, int | None] | None = None,
+) -> Looks:
+    """What a probe sees of the files of datasets, and of the datasets. sizes: as HEAD tells them."""
     settings = RawSettings(
         cache=folder / "cache",
         lock=folder / "raw.lock.json",
         github_api=f"{server.url}/api.github.com",
         hub=f"{server.url}/huggingface.co",
-        patience=Patience(sleep=lambda _: None),
+        patience=patience or Patience(sleep=lambda _: None),
     )
     patch.setattr(catalogue, "load", partial(_load, ""))
     patch.setattr(huggingface_hub, "get_token", lambda: None)
@@ -231,7 +243,7 @@ def look(patch: pytest.MonkeyPatch, server: FaultyServer, folder: Path, *names: 
     datasets = catalogue.load_all(names)
     sources = {definition.source.name: definition.source for definition, _ in datasets}
     files = [(source, file) for source in sources.values() for file in source.files.values()]
-    return first_look.look(files, datasets, settings, 2_000, lambda _: None)
+    return first_look.look(files, datasets, settings, 2_000, lambda _: None, sizes=sizes)
 
 
 def publish_golden_files(patch: pytest.MonkeyPatch, server: str, folder: Path, defect: str = "") -> None:

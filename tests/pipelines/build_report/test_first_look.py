@@ -1,5 +1,6 @@
 """A probe that reads the beginnings of files: what builds, what does not and why, and what is wrong with repositories."""
 
+import gzip
 import json
 import sys
 from collections.abc import Callable, Iterator
@@ -11,13 +12,14 @@ import pytest
 from builders.errors import ReleaseError
 from pipelines import fetch
 from pipelines.build_report import first_look
-from pipelines.build_report.entries import _unpinned, probe_entries
-from pipelines.build_report.first_look import DatasetLook, FileLook, Looks, page, write_report
+from pipelines.build_report.entries import NewEntries, _unpinned, probe_entries
+from pipelines.build_report.first_look import DatasetLook, FileLook, Looks, not_looked_at, page, to_json, write_report
 from pipelines.build_report.records import DatasetReport, ReportedFile
+from pipelines.raw.download import Patience
 from pipelines.raw.pins import LockEntry
 from tests.support.faulty_server import Fault, FaultyServer
 from tests.support.first_contact import listings, look, path_of, published_files
-from tests.support.raw_files import sha256
+from tests.support.raw_files import git_blob, make_zip, sha256
 from tests.support.releases import definition_of
 
 PIKABU = "/huggingface.co/api/datasets/IlyaGusev/pikabu/revision/96466c289dfe2fd1ce8570f4d23c3c59737e2a76?blobs=true"
@@ -132,6 +134,14 @@ def test_a_file_that_is_not_read_terms_and_another_licence_show_in_the_list_of_a
     ("fault", "words"),
     [
         (Fault(status=404), "its repository is not listed: status 404"),
+        (
+            Fault(status=404, headers={"X-Error-Code": "RepoNotFound"}),
+            "its repository is not listed: status 404 RepoNotFound",
+        ),
+        (
+            Fault(status=301, headers={"Location": "http://a.example/x"}),
+            "its repository is not listed: SourceError: IlyaGusev/pikabu: the URL is not https",
+        ),
         (Fault(body=b"<html>"), "its repository is not listed: JSONDecodeError"),
         (Fault(body=b'{"siblings": [{}]}'), "its repository is not listed: KeyError"),
     ],
@@ -145,6 +155,63 @@ def test_a_repository_that_is_not_listed_is_said_and_its_files_are_read_nonethel
     assert datasets["pikabu-contrastive"][0] == "builds"
 
 
+def test_a_list_that_cannot_be_had_now_is_not_looked_at_and_ends_in_3(
+    server: FaultyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.always[PIKABU] = Fault(status=503)
+    looks = look(monkeypatch, server, tmp_path, "pikabu")
+    assert (looks.exit_code, [each.found for each in looks.files if each.found]) == (3, [])
+    assert to_json(looks)["not_looked_at"][2] == "all of the list of its repository: status 503: pikabu"
+    server.always[path_of("lmsys_arena", "data/train-00000-of-00001-cced8514c7ed782a.parquet")] = Fault(status=401)
+    gated = look(monkeypatch, server, tmp_path, "lmsys-arena")
+    assert (gated.exit_code, gated.files[0].found, gated.files[0].unseen[-1]) == (0, (), "the file: status 401")
+    server.always[path_of("pikabu", "00.jsonl.zst")] = Fault(status=503)
+    assert "the file: status 503" in look(monkeypatch, server, tmp_path, "pikabu").files[0].unseen
+
+
+def test_a_list_follows_redirects_and_one_that_is_cut_off_claims_nothing(
+    server: FaultyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.files["/moved"] = server.files.pop(PIKABU)
+    server.always[PIKABU] = Fault(status=307, headers={"Location": "/moved"})
+    assert seen(server, tmp_path, monkeypatch, "pikabu")[0] == {}
+    server.files["/moved"] = server.files["/moved"].replace(b'"size"', b'"lost"')
+    assert not_looked_at(look(monkeypatch, server, tmp_path, "pikabu"))[2].endswith("without sizes and digests: pikabu")
+    tree = next(path for path in server.files if path.startswith("/api.github.com/repos/rowanz/hellaswag/"))
+    licence = {"path": "LICENSE", "type": "blob", "sha": "0" * 40, "size": 1}
+    server.files[tree] = json.dumps({"tree": [licence], "truncated": True}).encode()
+    looks = look(monkeypatch, server, tmp_path, "hellaswag")
+    assert looks.exit_code == 0
+    assert not_looked_at(looks)[2:] == [
+        "all of the list of its repository: it is cut off: hellaswag", "the licence: LICENSE is not read: hellaswag",
+    ]  # fmt: skip
+
+
+def test_a_file_of_the_same_name_in_a_folder_of_other_data_is_no_finding(
+    server: FaultyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = next(path for path in server.files if path.startswith("/api.github.com/repos/anthropics/hh-rlhf/"))
+    files = json.loads(server.files[tree])["tree"]
+    more = [{**files[0], "path": f"helpful-online/{name}.jsonl.gz"} for name in ("train", "test")]
+    server.files[tree] = json.dumps({"tree": [*files, *more]}).encode()
+    assert seen(server, tmp_path, monkeypatch, "hhrlhf-harmlessness")[0] == {}
+
+
+def test_another_git_blob_of_the_same_size_is_named_in_the_list_and_in_the_file(
+    server: FaultyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = path_of("dialfact", "test_split.jsonl")
+    pinned, other = git_blob(server.files[path]), git_blob(server.files[path][:-1] + b" ")
+    server.files[path] = server.files[path][:-1] + b" "
+    tree = next(
+        name for name, content in server.files.items() if "/api.github.com/" in name and pinned.encode() in content
+    )
+    server.files[tree] = server.files[tree].replace(pinned.encode(), b"1" * 40)
+    assert set(seen(server, tmp_path, monkeypatch, "dialfact")[0]["dialfact/test_split.jsonl"]) == {
+        f"git blob {other}, expected {pinned}", f"git blob {'1' * 40}, expected {pinned}",
+    }  # fmt: skip
+
+
 def test_sizes_that_contradict_each_other_and_a_file_that_is_gone_are_named(
     server: FaultyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,6 +223,54 @@ def test_sizes_that_contradict_each_other_and_a_file_that_is_gone_are_named(
     assert found["piqa/valid.jsonl"][0] == f"server, list and pin name different sizes: {size:,}, {size + 3:,} bytes"
     assert found["piqa/valid-labels.lst"] == ("status 404",)
     assert datasets["piqa-retrieval"] == ("unknown", "the beginning of valid-labels.lst is not known")
+
+
+def test_a_size_that_a_server_says_of_a_file_and_does_not_send_is_named(
+    server: FaultyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = look(monkeypatch, server, tmp_path, "query2doc", sizes={"query2doc/train.jsonl": 39_000_000})
+    size = len(published_files()[path_of("query2doc", "train.jsonl")])
+    message = f"server, list and pin name different sizes: {size:,}, 39,000,000 bytes"
+    assert looks.files[0].found == (message,)
+
+
+def test_an_archive_without_the_member_certainly_does_not_build(
+    server: FaultyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.files[path_of("cedr", "main/train.jsonl")] = make_zip({"main/dev.jsonl": b"{}\n"})
+    _, datasets = seen(server, tmp_path, monkeypatch, "cedr")
+    words = "main/train.jsonl: main/train.jsonl is not among the members of its archive: main/dev.jsonl"
+    assert datasets["cedr-classification"] == ("fails", words)
+
+
+@pytest.mark.parametrize(("is_cut", "state"), [(True, "unknown"), (False, "fails")])
+def test_a_judgement_of_a_passage_is_wrong_where_the_corpus_was_read_whole_alone(
+    server: FaultyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_cut: bool, state: str
+) -> None:
+    path = path_of("miracl", "miracl-corpus-v1.0-ru/docs-0.jsonl.gz")
+    first = gzip.decompress(server.files[path]).splitlines(keepends=True)[0]
+    filler = [first.replace(b"#0", b"#%d" % (9_000_000 + number)) for number in range(9_000)] if is_cut else []
+    server.files[path] = gzip.compress(b"".join([*filler, first]), 0)
+    _, datasets = seen(server, tmp_path, monkeypatch, "miracl-retrieval")
+    assert datasets["miracl-retrieval-ru"][0] == state
+    assert "judged passage not in the corpus" in datasets["miracl-retrieval-ru"][1]
+
+
+def test_a_file_that_came_in_part_teaches_no_digest(
+    server: FaultyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = path_of("alpacafarm", "alpaca_human_preference.json")
+    server.files[path] = json.dumps(json.loads(server.files[path]) * 120, indent=1).encode()
+    lists = [name for name in server.files if "/api/datasets/tatsu-lab/alpaca_farm/" in name]
+    server.always = dict.fromkeys(lists, Fault(status=503))
+    looks = look(monkeypatch, server, tmp_path, "alpacafarm", patience=Patience(sleep=lambda _: None, window=-1))
+    [file] = looks.files
+    assert (file.lock, file.found) == (None, ())
+    assert "invalid JSON" not in looks.datasets[0].why
+    assert "what a slow server did not send" in not_looked_at(looks)[-2]
+    assert not_looked_at(looks)[-1].startswith("as many records as asked for, 2,000: alpacafarm/")
+    report = json.dumps(to_json(looks)).encode()
+    assert probe_entries(report, None, tmp_path / "raw.lock.json") == NewEntries()
 
 
 def test_what_a_probe_learned_is_accepted_for_files_without_a_pin(
@@ -190,10 +305,10 @@ def test_the_command_writes_what_it_saw_and_fails_where_something_is_wrong(
         [FileLook("cedr/main.zip", 5, ("status 404",))], [DatasetLook("cedr-classification@3.0.0", "unknown", "gone")]
     )
     right = Looks([FileLook("cedr/main.zip", 5)], [DatasetLook("cedr-classification@3.0.0", "builds")])
-    monkeypatch.setattr(fetch, "_probe", lambda *_, **__: 0)
+    monkeypatch.setattr(fetch, "_probe", lambda *_, **__: (0, {}))
     path = tmp_path / "probe.json"
     for looks, code in ((wrong, 1), (right, 0)):
-        monkeypatch.setattr(first_look, "look", lambda *_, looks=looks: looks)
+        monkeypatch.setattr(first_look, "look", lambda *_, looks=looks, **__: looks)
         monkeypatch.setattr(sys, "argv", ["fetch", "cedr", "--probe", "--records", "5", "--report", str(path)])
         assert fetch.main() == code
         assert json.loads(path.read_text())["probe"][0]["found"] == list(looks.files[0].found)

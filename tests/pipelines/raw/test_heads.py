@@ -32,10 +32,12 @@ def parquet(group: int) -> bytes:
     return bytes(sink.getvalue())
 
 
-def look(server: FaultyServer, settings: RawSettings, file: RawFile, records: int = 100) -> tuple[Head, int, int]:
+def look(
+    server: FaultyServer, settings: RawSettings, file: RawFile, records: int = 100
+) -> tuple[Head, int | None, int]:
     """What is seen of a file, its size as the server says it, and the bytes that were read."""
     request = make_request(source_of(file), stored_file(file), settings)
-    heads, size, read = write_heads(
+    heads, size, read, _ = write_heads(
         publisher_request(request), [file], settings.cache / "heads", records, settings.patience
     )
     return heads[file.name], size, read
@@ -68,6 +70,7 @@ def test_the_first_megabyte_is_cut_to_whole_records(
     head, size, read = look(server, raw_settings, https(f"{server.url}/file", name=name))
     assert (head.is_cut, head.failure, size, read) == (True, "", len(content), MEGABYTE)
     assert expected(read_text(raw_settings, name))
+    assert head.seen >= 100
     assert head.keys == ({} if name == "a.csv" else {"id": "Int64, 0 null", "text": "String, 0 null"})
 
 
@@ -106,7 +109,7 @@ def test_a_row_group_beyond_the_budget_is_not_read(
     server.files["/file"] = parquet(20_000)
     head, _, read = look(server, raw_settings, https(f"{server.url}/file", name="a.parquet"))
     assert (head.records, read) == (20_000, 2 * MEGABYTE)
-    assert head.failure.startswith("its first row group has ")
+    assert head.unread.startswith("its first row group has ")
 
 
 def test_a_member_is_read_by_the_directory_at_the_end_of_its_archive(
@@ -119,7 +122,7 @@ def test_a_member_is_read_by_the_directory_at_the_end_of_its_archive(
     assert LINES.startswith(read_text(raw_settings, "a.jsonl"))
     assert read < 4 * MEGABYTE
     head, _, _ = look(server, raw_settings, member(archive, "in/b.jsonl", name="b.jsonl"))
-    assert "in/b.jsonl is not among the members that were seen: before.bin, in/a.jsonl, after.bin" in head.failure
+    assert "in/b.jsonl is not among the members of its archive: before.bin, in/a.jsonl, after.bin" in head.failure
 
 
 def test_of_another_archive_the_first_members_are_seen(server: FaultyServer, raw_settings: RawSettings) -> None:
@@ -143,7 +146,8 @@ def test_a_server_that_sends_another_part_is_understood(
 ) -> None:
     server.files["/file"] = parquet(1_000) if name == "a.parquet" else LINES
     server.always["/file"] = fault
-    assert words in look(server, raw_settings, https(f"{server.url}/file", name=name))[0].failure
+    head = look(server, raw_settings, https(f"{server.url}/file", name=name))[0]
+    assert words in head.failure + head.unread
 
 
 @pytest.mark.parametrize(
@@ -176,3 +180,78 @@ def test_a_busy_server_is_asked_again(server: FaultyServer, raw_settings: RawSet
     server.files["/file"] = LINES
     server.fail("/file", Fault(status=503, headers={"Retry-After": "3"}))
     assert look(server, raw_settings, https(f"{server.url}/file", name="a.jsonl"))[2] == MEGABYTE
+
+
+def test_what_a_slow_server_did_not_send_is_a_cut_and_no_digest_and_no_malformed_record(
+    server: FaultyServer, raw_settings: RawSettings
+) -> None:
+    server.files["/file"] = json.dumps(ROWS[:3_000], indent=1).encode()
+    settings = replace(raw_settings, patience=replace(raw_settings.patience, window=-1))
+    for fault in (Fault(), Fault(framing="chunked", ignore_range=True)):
+        server.always["/file"] = fault
+        head, _, _ = look(server, settings, https(f"{server.url}/file", name="a.json"), records=9_999)
+        assert (head.is_cut, head.failure, head.seen) == (True, "", read_text(settings, "a.json").count(b'"id":'))
+        assert 0 < head.seen < 3_000
+
+
+def test_an_attempt_that_breaks_leaves_nothing_to_the_next(server: FaultyServer, raw_settings: RawSettings) -> None:
+    server.files["/file"] = b'{"a": 1}\n' * 20
+    server.fail("/file", Fault(cut_after=30))
+    head, size, read = look(server, raw_settings, https(f"{server.url}/file", name="a.jsonl"))
+    assert (head.seen, size, read) == (20, 180, 180)
+
+
+@pytest.mark.parametrize(
+    ("value", "unread"),
+    [
+        ([{"a": "x"}, {"a": "y" * 2 * MEGABYTE}], ""),
+        ([{"a": "y" * 2 * MEGABYTE}], "its first record is longer than what was read"),
+        ({"data": ROWS}, "one JSON object: only its beginning was read"),
+    ],
+    ids=["second record", "first record", "object"],
+)
+def test_a_missing_end_is_not_a_malformed_record(
+    server: FaultyServer, raw_settings: RawSettings, value: object, unread: str
+) -> None:
+    server.files["/file"] = json.dumps(value, indent=1).encode()
+    head, _, _ = look(server, raw_settings, https(f"{server.url}/file", name="a.json"))
+    assert (head.failure, head.unread, head.seen) == ("", unread, 0 if unread else 1)
+
+
+ZSTD = pa.compress(b'{"a": 1}\n' * 99, "zstd", asbytes=True)
+LONG = pa.compress(LINES, "zstd", asbytes=True)
+EMPTY = pa.BufferOutputStream()
+pa.parquet.write_table(pa.table({"a": pa.array([], pa.int64())}), EMPTY)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("a.jsonl.zst", b'{"a": 1}\n' * 99, "OSError: "),
+        ("a.jsonl.zst", ZSTD[:4] + b"\x00\xa8" + bytes(20), "memory"),  # a window of 2 GB
+        ("a.jsonl.zst", ZSTD[:-1], "EOFError: "),
+        ("a.jsonl.zst", LONG[:40] + bytes(100) + LONG[140:], "OSError: "),
+        ("a.jsonl.gz", gzip.compress(LINES[:9_999])[:-9], "EOFError: "),
+        ("a.jsonl.gz", gzip.compress(b""), "no record in it"),
+        ("a.jsonl.gz", b"text", "BadGzipFile: Not a gzipped file"),
+        ("a.jsonl", b"", "an empty file"),
+        ("a.csv", b"a,b\n", "no record in it"),
+        ("a.jsonl", b'[\n{"a": 1}\n]\n', "one JSON array"),
+        ("a.parquet", EMPTY.getvalue().to_pybytes(), "no row in it"),
+    ],
+)
+def test_a_file_that_nobody_can_read_is_no_beginning(
+    server: FaultyServer, raw_settings: RawSettings, name: str, content: bytes, words: str
+) -> None:
+    server.files["/file"] = content
+    head, _, _ = look(server, raw_settings, https(f"{server.url}/file", name=name))
+    assert words in head.failure
+    assert not (raw_settings.cache / "heads" / name).exists()
+
+
+def test_a_member_with_a_password_is_named_without_python(server: FaultyServer, raw_settings: RawSettings) -> None:
+    content = bytearray(make_zip({"a.jsonl": b"{}\n"}))
+    content[content.rindex(b"PK\x01\x02") + 8] |= 1  # the flag of the directory
+    server.files["/x.zip"] = bytes(content)
+    head, _, _ = look(server, raw_settings, member(https(f"{server.url}/x.zip"), "a.jsonl", name="a.jsonl"))
+    assert head.failure == "a.jsonl is encrypted: its archive asks for a password"

@@ -9,7 +9,7 @@ import pytest
 from builders.raw_files import RawFile, by_hand, https, hub, member
 from pipelines import fetch
 from pipelines.raw import probing as probe_module
-from pipelines.raw.probing import MEMORY, ProbedFile, ProbePatience, probe_files, probe_page, to_json
+from pipelines.raw.probing import MEMORY, Judgement, ProbedFile, ProbePatience, probe_files, probe_page, to_json
 from pipelines.raw.settings import RawSettings
 from tests.support.downloads import PAGE, Waits
 from tests.support.faulty_server import Fault, FaultyServer
@@ -83,6 +83,7 @@ def test_a_size_that_head_says_wrongly_is_asked_for_again(server: FaultyServer, 
         (Fault(status=401), ("denied", "status 401")),
         (Fault(status=403), ("denied", "status 403")),
         (Fault(body=OTHER), ("other size", "15,000 bytes")),
+        (Fault(body=b""), ("other size", "an empty file")),
         (Fault(body=PAGE, headers={"Content-Type": "text/html; charset=utf-8"}), ("page", "an HTML page")),
         (
             Fault(status=302, headers={"Location": "file:///etc/passwd"}),
@@ -165,15 +166,22 @@ def test_a_server_without_tls_and_one_that_is_not_there_are_out_of_reach(
     found = state(raw_settings, https(f"https://127.0.0.1:{port}/file.jsonl", **PIN), retries=0)
     assert found[0] == "unreachable"
     assert "SSL" in found[1]
+    expired = ProbedFile(
+        "demo/a", "https://a.example", Judgement("unreachable", "ConnectError: CERTIFICATE_VERIFY_FAILED")
+    )
+    assert "the server's certificate" in " ".join(probe_page([expired], raw_settings.cache))
     server.stop()
     assert state(raw_settings, https(f"{server.url}/x", **PIN), retries=0)[0] == "unreachable"
 
 
-def test_a_file_without_a_size_is_there_and_nothing_is_compared(
+def test_a_file_without_a_size_is_there_and_nothing_is_compared_unless_it_is_empty(
     server: FaultyServer, raw_settings: RawSettings
 ) -> None:
     (file,) = ask(raw_settings, serve(server, sha256=sha256(CONTENT)))
     assert (file.judgement.state, file.judgement.compared, file.bytes) == ("unknown", (), len(CONTENT))
+    server.files["/empty.txt"] = b""
+    found = state(raw_settings, https(f"{server.url}/empty.txt"))
+    assert found == ("other size", "an empty file", "a file with content")
 
 
 @pytest.mark.parametrize(
@@ -243,10 +251,14 @@ def test_the_etag_of_a_small_file_is_its_git_blob_id(server: FaultyServer, raw_s
     assert on_hub(server, raw_settings, git_blob=git_blob(OTHER))[0] == "other digest"
 
 
-@pytest.mark.parametrize(("code", "expected"), [("GatedRepo", "gated"), ("RepoNotFound", "gone"), ("", "denied")])
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [("GatedRepo", "gated"), ("RepoNotFound", "gone"), ("RevisionNotFound", "gone"), ("", "denied")],
+)
 def test_the_hub_says_why_it_refuses(server: FaultyServer, raw_settings: RawSettings, code: str, expected: str) -> None:
     server.always[ON_HUB] = Fault(status=401, headers={"X-Error-Code": code} if code else {})
-    assert on_hub(server, raw_settings, **PIN)[0] == expected
+    found = f"status 401 {code}" if expected == "gone" else "status 401"
+    assert on_hub(server, raw_settings, **PIN)[:2] == (expected, found)
 
 
 def test_a_gated_file_needs_access(server: FaultyServer, raw_settings: RawSettings) -> None:
@@ -305,7 +317,7 @@ def test_the_exit_code_tells_wrong_from_out_of_reach(
     file = serve(server, **PIN)
     server.always |= always
     monkeypatch.setattr(probe_module, "ProbePatience", lambda: ProbePatience(retries=0))
-    assert fetch._probe([(source_of(file), file)], raw_settings, as_json=True) == code
+    assert fetch._probe([(source_of(file), file)], raw_settings, as_json=True)[0] == code
     assert json.loads(capsys.readouterr().out)["name"] == "demo/file.jsonl"
 
 
