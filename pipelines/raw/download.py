@@ -225,6 +225,8 @@ def read_range(
                     return bytes(data[: stop - start]), size, status == 200
                 failure, wait = f"status {status}", retry_after(response.headers)
         except httpx.HTTPError as error:
+            if is_unresolved(error):
+                raise _failed(request, _describe(error), request.alternative) from error
             failure = _describe(error)
         seconds = seconds_before_retry(attempt + 1, patience.first_wait, patience.longest_wait, wait)
         if seconds > patience.longest_wait:
@@ -292,7 +294,7 @@ def _receive_all(request: DownloadRequest, part: PartialFile, patience: Patience
             ) as error:  # fmt: skip
                 raise _failed(request, _describe(error), request.alternative) from error
             except httpx.TransportError as error:
-                if not part.size and _is_unresolved(error):
+                if not part.size and is_unresolved(error):
                     raise _unresolved(request, error) from error
                 failure = _TemporaryFailure(_describe(error))
             if failure is None:
@@ -499,9 +501,9 @@ def _describe(error: Exception) -> str:
     return timeouts.get(name) or f"{name}: {error}".removesuffix(": ")
 
 
-def _is_unresolved(error: BaseException | None) -> bool:
+def is_unresolved(error: BaseException | None) -> bool:
     """Whether a name of a host was not found, which another attempt would not change."""
-    return error is not None and (isinstance(error, socket.gaierror) or _is_unresolved(error.__context__))
+    return error is not None and (isinstance(error, socket.gaierror) or is_unresolved(error.__context__))
 
 
 def _unresolved(request: DownloadRequest, error: httpx.TransportError) -> SourceError:

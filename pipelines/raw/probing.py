@@ -29,7 +29,7 @@ from pipelines.process.files import locked, write_atomically
 from pipelines.process.safe_text import safe_text
 from pipelines.process.tables import fact, table, wrap
 from pipelines.process.terminal import format_size
-from pipelines.raw.download import SIZE, file_version, is_passing, retry_after, stated_size
+from pipelines.raw.download import SIZE, file_version, is_passing, is_unresolved, retry_after, stated_size
 from pipelines.raw.mirrors import VARIABLE
 from pipelines.raw.partial_files import FileVersion
 from pipelines.raw.pins import Pin, find_pin
@@ -233,6 +233,7 @@ async def _ask_patiently(
         except TimeoutError:
             failure = f"no answer within {patience.limit:g} s"
         except (httpx.HTTPError, httpx.InvalidURL) as error:
+            failures += patience.retries * is_unresolved(error)  # another attempt would not change that
             failure = safe_text(f"{type(error).__name__}: {error}".removesuffix(": "))[:MAX_WORDS]
         failures += 1
         seconds = seconds_before_retry(failures, patience.first_wait, patience.longest_wait, wait)

@@ -321,6 +321,12 @@ def test_the_exit_code_tells_wrong_from_out_of_reach(
     assert json.loads(capsys.readouterr().out)["name"] == "demo/file.jsonl"
 
 
+def test_a_host_that_is_not_found_is_asked_once(raw_settings: RawSettings, waits: AsyncWaits) -> None:
+    [probed] = ask(raw_settings, https("https://nowhere.invalid/a.csv"), waits=waits)
+    assert probed.judgement.state == "unreachable"
+    assert waits == AsyncWaits()
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
