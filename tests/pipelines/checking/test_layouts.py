@@ -226,7 +226,7 @@ MEDI = [{"query": ["Find:", text], "pos": ["Find:", "b"], "neg": ["Find:", "c"],
             "text",
             ["снег", "дождь, град"],
         ),
-        ("train.jsonl.gz", gzip.compress(b'{"text": "a", "label": 0}\n'), "Classification", "text", ["a"]),
+        ("train.jsonl.gz", gzip.compress(b'{"text": "a", "label": 0}\n', mtime=0), "Classification", "text", ["a"]),
     ],
     ids=["MEDI", "a JSON array", "semicolons in Windows-1251", "JSON lines in gzip"],
 )
