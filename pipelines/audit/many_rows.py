@@ -229,15 +229,15 @@ NO_NAME = r"\A(?:[-–—_?]+|N/?A|n/a|nan|null)?\z"  # of a label; `none` and `
 
 
 def _find_missing_labels(task: tasks.Task, survey: pl.DataFrame, location: Location) -> list[FindingRows]:
-    """A finding if labels or scores are numbers, and one of them seems to mean none; or if scores are only two."""
+    """A finding if a label or a score seems to mean none, by its name or as a number; or if scores are only two."""
     if not isinstance(task, tasks.STS | tasks.Classification | tasks.Clustering) or len(survey) < MIN_LABEL_ROWS:
         return []
     names, is_score = dict(enumerate(tasks.label_names(task))), isinstance(task, tasks.STS)
     labels = survey["label"].replace_strict(names, return_dtype=pl.String) if names else survey["label"]
     rows = survey.select("position", name=labels.cast(pl.String), number=labels.cast(pl.Float64, strict=False))
-    unnamed = rows["name"].filter(rows["name"].str.contains(NO_NAME))
+    has_none = pl.col("name").str.contains(NO_NAME)
+    unnamed = rows.filter(has_none)["name"]
     if names and 0 < len(unnamed) <= SHARES["missing"] * len(rows):
-        has_none = pl.col("name").str.contains(NO_NAME)
         return findings_where("missing_label", location, rows, has_none, detail=f"the label {unnamed[0]!r}")
     values, counts = rows["number"].unique().sort().to_list(), Counter(rows["number"])
     for lone, *others in (values, values[::-1]) if len(values) > 2 and None not in values else ():
