@@ -425,7 +425,7 @@ def _passage_hits(
     shares = measure_passages(runs.words, passages, texts)
     is_estimated = np.array([text is None for text in texts], np.bool_)
     enough = (shares >= SHARE) & (~is_estimated | (passages.seeds >= MIN_ESTIMATED_SEEDS))
-    first, last = _texts_of(runs, passages.starts[enough], passages.stops[enough])
+    first, last = _texts_of(runs, passages.firsts[enough], passages.lasts[enough])
     return _hits(
         start + first,
         passages.groups[enough],

@@ -39,6 +39,7 @@ CUT_WORDS, CUT_SHARE = (
     0.9,
 )  # a text that is cut has so many words, or half of the whole, and less than this share of it
 MARGIN = 3  # words before and behind
+FRACTION = 1 << 40  # weights are added as whole numbers of this part of a word, so that their order does not matter
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,8 @@ class Passages:
     """Where rows of a corpus may have texts of the index: the words from `starts` to before `stops`, and the group.
 
     shares: the estimated share of the runs that both have. rarity: how rare the seeds that were found are beside those of the
-    whole text, from 0 to 1: shares are multiplied by it. seeds: how many were found. is_cut: whether the words are those of a
-    whole text of the corpus, which may be the beginning of the text of the index.
+    whole text, from 0 to 1: shares are multiplied by it. seeds: how many were found, from the word `firsts` to before `lasts`.
+    is_cut: whether the words are those of a whole text of the corpus, which may be the beginning of the text of the index.
     """
 
     starts: Array
@@ -56,6 +57,8 @@ class Passages:
     shares: Array
     rarity: Array
     seeds: Array
+    firsts: Array
+    lasts: Array
     is_cut: Array
 
 
@@ -69,11 +72,10 @@ def find_passages(lookup: Lookup, runs: Runs, row_starts: Array) -> Passages:
     clusters = clusters.unique(["cluster", "seed"], keep="first", maintain_order=True)
     clusters = clusters.group_by("cluster", maintain_order=True).agg(
         pl.col("row", "group").first(), pl.col("start").min(), end=pl.col("start").max(),
-        covered=pl.col("covered").sum(), weight=pl.col("weight").sum(), seeds=pl.len(),
+        covered=pl.col("covered").sum(), weight=pl.col("weight").sum() / FRACTION, seeds=pl.len(),
+        first=pl.col("position").min(), last=pl.col("position").max() + SEED_WORDS,
     )  # fmt: skip
-    clusters = clusters.filter(pl.col("seeds") >= MIN_SEEDS).sort(
-        "row", "group", "covered", descending=[False, False, True]
-    )
+    clusters = clusters.filter(pl.col("seeds") >= MIN_SEEDS).sort("row", "group", -pl.col("covered"), "start")
     clusters = clusters.unique(["row", "group"], keep="first", maintain_order=True)
     rows, groups, starts, ends = clusters.select("row", "group", "start", "end").to_numpy().T.astype(np.int64)
     covered, weight = clusters.select("covered", "weight").to_numpy().T
@@ -90,12 +92,15 @@ def find_passages(lookup: Lookup, runs: Runs, row_starts: Array) -> Passages:
     starts, stops = np.where(is_cut, begins, starts), np.where(is_cut, begins + field_sizes, stops)
     kept = shares * rarity >= MIN_COVERED
     shares = shares ** (RUN_WORDS / SEED_WORDS)
-    columns = (starts, stops, groups, shares * rarity, rarity, clusters["seeds"].to_numpy(), is_cut)
+    found_seeds = (clusters[name].to_numpy() for name in ("seeds", "first", "last"))
+    columns = (starts, stops, groups, shares * rarity, rarity, *found_seeds, is_cut)
     return Passages(*(column[kept] for column in columns))
 
 
 def _find_seeds(lookup: Lookup, numbers: Array, row_words: Array) -> pl.DataFrame:
-    """The seeds in a chunk: row, group, start (the word at which the text would begin), seed, covered (words), weight."""
+    """The seeds in a chunk: row, group, start (the word at which the text would begin), seed, position (its first word), covered
+    (words), weight (FRACTION for a word).
+    """
     positions = np.flatnonzero(lookup.seeds.may_have(numbers))
     starts, stops = lookup.seeds.ranges(numbers[positions])
     rows = np.searchsorted(row_words, positions, "right") - 1
@@ -109,8 +114,8 @@ def _find_seeds(lookup: Lookup, numbers: Array, row_words: Array) -> pl.DataFram
     seeds, sizes = ids - lookup.first_seeds[groups], lookup.texts["n_words"][groups]
     weights = weigh_seeds(seeds, sizes, owners)
     begins = positions - seed_positions(seeds, sizes)
-    columns = (rows, groups, begins, seeds, weights * owners, weights)
-    names = ("row", "group", "start", "seed", "covered", "weight")
+    columns = (rows, groups, begins, seeds, positions, weights * owners, (weights * FRACTION).astype(np.int64))
+    names = ("row", "group", "start", "seed", "position", "covered", "weight")
     return pl.DataFrame(dict(zip(names, columns, strict=True)))
 
 

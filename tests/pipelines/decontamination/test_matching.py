@@ -415,6 +415,25 @@ def test_an_edited_text_inside_a_longer_one_is_a_passage(
         )
 
 
+def test_a_passage_names_the_fields_that_hold_it_alone_and_other_rows_change_nothing(
+    tmp_path: Path, source: random.Random
+) -> None:
+    texts = [sentence(source, 40) for _ in range(200)]
+    dataset = classification("reviews", texts, [0] * 200)
+    lookup = lookup_of(tmp_path, dataset)
+    stored = store_texts(lookup.index, [dataset], tmp_path)
+    rows = []
+    for text in texts:
+        words = text.split(" ")
+        words[12] = words[20] = words[28] = "another"
+        rows.append({"title": sentence(source, 8), "text": " ".join(words), "note": sentence(source, 8)})
+    matches = find_matches(lookup, batch(rows), stored).matches
+    assert found(matches, "corpus_row", "corpus_column", "kind") == [(row, "text", "passage") for row in range(200)]
+    for row in (0, 120, 199):
+        [alone] = find_matches(lookup, batch([rows[row]]), stored).matches.to_dicts()
+        assert alone == matches.row(row, named=True) | {"corpus_row": 0}
+
+
 def share_of_runs(text: str, row: str) -> float:
     """The share of a text's runs of three words that a row has, as the definition says."""
     runs = []
