@@ -239,7 +239,7 @@ def test_an_archive_without_the_member_certainly_does_not_build(
 ) -> None:
     server.files[path_of("cedr", "main/train.jsonl")] = make_zip({"main/dev.jsonl": b"{}\n"})
     _, datasets = seen(server, tmp_path, monkeypatch, "cedr")
-    words = "main/train.jsonl: main/train.jsonl is not among the members of its archive: main/dev.jsonl"
+    words = "main/train.jsonl: 1 other files: 'main/dev.jsonl', expected a file 'main/train.jsonl' in the archive"
     assert datasets["cedr-classification"] == ("fails", words)
 
 
