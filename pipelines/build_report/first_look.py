@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -135,8 +135,12 @@ def _look_at_files(
             in_trouble = error.expected is None  # the server neither denies the file nor lacks it
             is_wrong = not in_trouble and not (error.missing and error.missing.reason == "gated")
             (found if is_wrong else unseen).append(why if is_wrong else f"the file: {why}")
+            heads = {
+                file.name: _look_elsewhere(source, file, settings, folder, records) for file in members * error.gone
+            }
+            unseen += [f"the records of {file}: {head.unread}" for file, head in heads.items() if head.unread]
             return FileLook(
-                name, listed_size, tuple(found), unseen=tuple(unseen), trouble=in_trouble or listing.trouble
+                name, listed_size, tuple(found), heads, unseen=tuple(unseen), trouble=in_trouble or listing.trouble
             )
         numbers = (size, listed_size, request.pin.bytes, stated.get(name))
         sizes = {f"{number:,}" for number in numbers if number is not None}
@@ -166,6 +170,24 @@ def _look_at_files(
         looks.append(look_at(name, *group))
         done(1)
     return looks
+
+
+def _look_elsewhere(source: Source, file: RawFile, settings: RawSettings, folder: Path, records: int) -> Head:
+    """What is seen of a file that its publisher no longer has, at its copies; of one in another format, that it is there."""
+    pin = make_request(source, file, settings).pin
+    unread = "mirrors, which may have it, are not asked" if settings.mirrors and pin.has_digest else ""
+    for location in file.copies:
+        same = PurePosixPath(location.path).suffix == PurePosixPath(file.name).suffix
+        name = file.name if same else PurePosixPath(location.path).name
+        copy = replace(file, name=name, location=location, copies=())
+        request = publisher_request(make_request(source, copy, settings))
+        try:
+            head = write_heads(request, [copy], folder / source.name, records, settings.patience)[0][name]
+        except SourceError as error:
+            unread = unread if error.gone else f"{request.url}: {error.found or error.what}"
+            continue
+        return head if same else Head(is_cut=True, unread=f"its copy in another format is there: {request.url}")
+    return Head(is_cut=True, unread=unread, failure="" if unread else "its publisher no longer has it, nor any copy")
 
 
 def _look_at_datasets(

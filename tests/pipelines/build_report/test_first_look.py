@@ -17,8 +17,9 @@ from pipelines.build_report.first_look import DatasetLook, FileLook, Looks, not_
 from pipelines.build_report.records import DatasetReport, ReportedFile
 from pipelines.raw.download import Patience
 from pipelines.raw.pins import LockEntry
+from pipelines.raw.requests import file_url
 from tests.support.faulty_server import Fault, FaultyServer
-from tests.support.first_contact import listings, look, path_of, published_files
+from tests.support.first_contact import GOLDEN, listings, look, path_of, published_files, server_path
 from tests.support.raw_files import git_blob, make_zip, sha256
 from tests.support.releases import definition_of
 
@@ -222,7 +223,70 @@ def test_sizes_that_contradict_each_other_and_a_file_that_is_gone_are_named(
     size = len(published_files()[first])
     assert found["piqa/valid.jsonl"][0] == f"server, list and pin name different sizes: {size:,}, {size + 3:,} bytes"
     assert found["piqa/valid-labels.lst"] == ("status 404",)
-    assert datasets["piqa-retrieval"] == ("unknown", "the beginning of valid-labels.lst is not known")
+    assert datasets["piqa-retrieval"] == ("fails", "valid-labels.lst: its publisher no longer has it, nor any copy")
+
+
+@pytest.mark.parametrize("status", [404, 410, 451])
+def test_a_dataset_whose_file_is_gone_from_all_its_addresses_will_not_build(
+    server: FaultyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    server.always[path_of("query2doc", "train.jsonl")] = Fault(status=status)
+    looks = look(monkeypatch, server, tmp_path, "query2doc")
+    why = "train.jsonl: its publisher no longer has it, nor any copy"
+    assert [(each.state, each.why) for each in looks.datasets] == [("fails", why)]
+    lines = page(looks)
+    assert lines[1:4] == ["will not build: 1", "  query2doc-contrastive@2.0.0", f"    {why}"]
+    assert f"  query2doc/train.jsonl: status {status}" in lines
+
+
+def test_a_repository_that_the_hub_hides_is_gone_and_one_that_asks_for_a_token_is_not(
+    server: FaultyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = path_of("lmsys_arena", "data/train-00000-of-00001-cced8514c7ed782a.parquet")
+    for code, state in (("RepoNotFound", "fails"), ("GatedRepo", "unknown")):
+        server.always[path] = Fault(status=401, headers={"X-Error-Code": code})
+        assert look(monkeypatch, server, tmp_path, "lmsys-arena").datasets[0].state == state
+
+
+@pytest.mark.parametrize(
+    ("copy", "fault", "state", "why"),
+    [
+        (True, Fault(), "builds", ""),
+        (False, Fault(), "fails", "1.1/data/ru-RU.jsonl: its publisher no longer has it, nor any copy"),
+        (True, Fault(status=503), "unknown", "the beginning of 1.1/data/ru-RU.jsonl is not known"),
+    ],
+    ids=["a copy", "gone too", "in trouble"],
+)
+def test_the_copies_of_a_file_that_its_publisher_no_longer_has_are_read(
+    server: FaultyServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    copy: bool,
+    fault: Fault,
+    state: str,
+    why: str,
+) -> None:
+    [place] = definition_of("massive-intent-classification").source.files["russian"].copies
+    path = server_path(file_url(place) or "")
+    del server.files[path_of("massive", "1.1/data/ru-RU.jsonl")]
+    if copy:
+        server.files[path] = (GOLDEN / "massive" / "raw" / "1.1" / "data" / "ru-RU.jsonl").read_bytes()
+    server.always[path] = fault
+    looks = look(monkeypatch, server, tmp_path, "massive-intent")
+    assert (looks.datasets[0].state, looks.datasets[0].why) == (state, why)
+    assert looks.files[0].found == ("status 404",)
+    assert looks.exit_code == 1
+
+
+def test_of_a_copy_in_another_format_it_is_known_that_it_is_there(
+    server: FaultyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [place] = definition_of("georeview-classification").source.files["reviews"].copies
+    del server.files[path_of("geo_reviews", "geo-reviews-dataset-2023.tskv")]
+    server.files[server_path(file_url(place) or "")] = published_files()[path_of("ru_wanli", "data/train.parquet")]
+    looks = look(monkeypatch, server, tmp_path, "georeview-classification")
+    assert looks.datasets[0].state == "unknown"
+    assert "its copy in another format is there: " in looks.files[0].unseen[-1]
 
 
 def test_a_size_that_a_server_says_of_a_file_and_does_not_send_is_named(
