@@ -17,7 +17,7 @@ from typing import Any
 
 from builders.catalogue import Definition, needed_files
 from builders.errors import DatasetError, SourceError
-from builders.raw_files import ByHand, GitHub, Hub, RawFile
+from builders.raw_files import ByHand, GitHub, Hub, Member, RawFile
 from builders.spec import Raw, Source
 from pipelines.build_report.redaction import failure_of, report_error, unexpected_failure
 from pipelines.make import BuildSettings, make
@@ -29,10 +29,17 @@ from pipelines.raw.heads import MEGABYTE, Head, write_heads
 from pipelines.raw.listings import Listing, compare_listing, find_unseen, list_repository
 from pipelines.raw.locations import GOLDEN, publisher_request
 from pipelines.raw.pins import LockEntry
-from pipelines.raw.settings import RawSettings, make_request, stored_file
+from pipelines.raw.settings import FileRequest, RawSettings, make_request, stored_file
+from pipelines.release.figures import read_published
 
 # Errors that these raise are about the content of a file. Others may be due to the rows that are not there.
-READERS = ("builders.reading", "builders.shaping.rows", "builders.shaping.labels", "builders.shaping.preferences")
+READERS = (
+    "pipelines.raw.pins",
+    "builders.reading",
+    "builders.shaping.rows",
+    "builders.shaping.labels",
+    "builders.shaping.preferences",
+)
 
 OTHER_FILE = " not in the "  # judgements of a corpus: what is named may follow behind the first records
 
@@ -94,7 +101,9 @@ def look(
     sizes: of files by `<source>/<name>`, as their servers say without sending them.
     """
     with TemporaryDirectory() as scratch:
-        seen = _look_at_files(files, settings, records, Path(scratch), done, stated=sizes or {})
+        datasets = list(datasets)
+        counts = _published_counts(datasets)
+        seen = _look_at_files(files, settings, records, Path(scratch), done, stated=sizes or {}, counts=counts)
         heads = {(file.name.partition("/")[0], name): head for file in seen for name, head in file.heads.items()}
         return Looks(seen, _look_at_datasets(datasets, Path(scratch), records, heads), records)
 
@@ -107,6 +116,7 @@ def _look_at_files(
     done: Callable[[int], None],
     *,
     stated: Mapping[str, int | None],
+    counts: Mapping[str, int],
 ) -> list[FileLook]:
     """The files that a program may fetch, each archive once; their first records are written below `folder`."""
     groups: dict[str, tuple[Source, RawFile, list[RawFile]]] = {}
@@ -158,6 +168,13 @@ def _look_at_files(
             f"{kind} {digest}, expected {pin}" for kind, pin, digest in compared if pin and digest and pin != digest
         )
         found += [f"{file}: {head.failure}" for file, head in heads.items() if head.failure]
+        found += filter(None, [request.doubt_size(size or listed_size or stored.about or 0)])
+        for file in members:
+            found += _compare_member(make_request(source, file, settings), heads[file.name], folder)
+        rows = sum(head.records or 0 for head in heads.values())
+        if rows and counts.get(source.name, rows) != rows:
+            found.append(f"{rows:,} rows by its header, of {counts[source.name]:,} that are published")
+        unseen += [f"of {source.name}/{file}, {head.later}" for file, head in heads.items() if head.later]
         unseen += [f"the records of {file}: {head.unread}" for file, head in heads.items() if head.unread]
         commit = listing.commit if isinstance(location, Hub) else None
         lock = LockEntry(whole.sha256, size, commit) if whole.sha256 and size and not found else None
@@ -170,6 +187,28 @@ def _look_at_files(
         looks.append(look_at(name, *group))
         done(1)
     return looks
+
+
+def _compare_member(request: FileRequest, head: Head, folder: Path) -> list[str]:
+    """What differs from the pin of a member of an archive: its size by the directory, its digest where all of it was read."""
+    pin, path = request.pin, folder / request.name
+    if not (isinstance(request.file.location, Member) and path.is_file()) or path.suffix in {".gz", ".zst"}:
+        return []  # what is packed is packed again
+    differs, found = head.bytes not in (None, pin.bytes or head.bytes), f"{head.bytes:,} bytes" if head.bytes else ""
+    if not head.is_cut:
+        digest = hash_content(path)
+        differs, found = not pin.matches(digest), str(digest)
+    return [f"{request.file.name}: {found}, expected {pin}"] * differs
+
+
+def _published_counts(datasets: Iterable[tuple[Definition, str]]) -> dict[str, int]:
+    """The rows that a source has, by its name, where exactly that is published."""
+    return {
+        definition.source.name: fact["value"]
+        for definition, version in datasets
+        for fact in (read_published(definition.dataset.name, version) or {"facts": ()})["facts"]
+        if str(fact["path"][1]).startswith("rows of ") and fact.keys() <= {"path", "value", "every"}
+    }
 
 
 def _look_elsewhere(source: Source, file: RawFile, settings: RawSettings, folder: Path, records: int) -> Head:

@@ -223,6 +223,15 @@ def read_range(
                 status, size = response.status_code, stated_size(response)
                 if not is_passing(status):
                     first = CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", ""))
+                    commit = file_version(response).commit
+                    if commit and COMMIT.search(request.version) and commit not in request.version:
+                        what, found = (
+                            f"{request.name} is of another commit",
+                            f"the server sends it from commit {commit}",
+                        )
+                        raise SourceError(what, found=found, expected=request.version).lacking(
+                            request.name, "unavailable"
+                        )
                     if status not in {200, 206} and (status, size) != (416, 0):  # that is an empty file
                         raise _refused(request, response)
                     if start != (int(first[1] or 0) if first else 0):

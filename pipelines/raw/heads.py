@@ -9,6 +9,7 @@ import csv
 import json
 import tarfile
 import zipfile
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from io import BufferedReader
@@ -42,7 +43,8 @@ Copy = Callable[[int, int], None]
 class Head:
     """What is seen of a file. records: of the whole file, by its header. keys: types and nulls of its first records.
 
-    seen: how many rows, elements or lines were read. failure: why nobody can read the file. unread: why the probe did not.
+    seen: how many rows, elements or lines were read. failure: why nobody can read the file. unread: why the probe did not. bytes:
+    of a member of an archive, by its directory. later: what the header says of what follows the first records.
     """
 
     is_cut: bool
@@ -51,6 +53,8 @@ class Head:
     failure: str = ""
     seen: int = 0
     unread: str = ""
+    bytes: int | None = None
+    later: str = ""
 
 
 def write_heads(
@@ -117,7 +121,7 @@ def _write_records(stored: Path, file: RawFile, records: int, copy: Copy, *, is_
     """The first elements or lines of a file that is not Parquet; all of one that was read whole."""
     if not stored.stat().st_size:
         raise SourceError("an empty file")
-    data, is_cut = _read(stored, file, is_cut, copy)
+    data, is_cut, size = _read(stored, file, is_cut, copy)
     is_json, is_array = ".json" in file.name, data.lstrip(SPACE).startswith(b"[")
     if is_array and ".jsonl" in file.name:
         raise SourceError("one JSON array, where its name says that each line is an object")
@@ -130,7 +134,7 @@ def _write_records(stored: Path, file: RawFile, records: int, copy: Copy, *, is_
         long = _unread(file.name, "its first record is longer than what was read")
         raise long if is_cut else SourceError("no record in it")
     (stored.parent / file.name).write_bytes(pa.compress(data, codec, asbytes=True) if codec else data)
-    return Head(is_cut, keys=_describe_json(data) if is_json else {}, seen=seen)
+    return Head(is_cut, keys=_describe_json(data) if is_json else {}, seen=seen, bytes=size)
 
 
 def _write_rows(stored: Path, path: Path, records: int, got: int, copy: Copy) -> Head:
@@ -149,17 +153,23 @@ def _write_rows(stored: Path, path: Path, records: int, got: int, copy: Copy) ->
             copy(start, end)
         table = file.read_row_group(0).slice(0, records)
         pq.write_table(table, path)
-        return Head(table.num_rows < rows, rows, _describe(pl.DataFrame(table)), seen=table.num_rows)
+        groups = [file.metadata.row_group(number) for number in range(1, file.num_row_groups)]
+        nulls = Counter[str]()
+        for column in (each.column(number) for each in groups for number in range(each.num_columns)):
+            nulls[column.path_in_schema] += (column.statistics and column.statistics.null_count) or 0
+        counted = ", ".join(f"{count:,} of {name}" for name, count in nulls.items() if count)
+        later = f"nulls behind the first row group: {counted}" * bool(counted)
+        return Head(table.num_rows < rows, rows, _describe(pl.DataFrame(table)), seen=table.num_rows, later=later)
 
 
-def _read(stored: Path, file: RawFile, is_cut: bool, copy: Copy) -> tuple[bytes, bool]:
+def _read(stored: Path, file: RawFile, is_cut: bool, copy: Copy) -> tuple[bytes, bool, int | None]:
     """The beginning of a file, or of a member of an archive, as the reader of builds unpacks it, and whether it is not all.
 
-    is_cut: whether the file or the archive is.
+    With the size of a member as the directory of its archive has it. is_cut: whether the file or the archive is.
 
     Raises SourceError where a build would, but not for data that end where the cut is.
     """
-    location, data, names = file.location, bytearray(), list[str]()
+    location, data, names, size = file.location, bytearray(), list[str](), None
     raw = Raw(file.name, stored, location.path if isinstance(location, Member) else None)
     at_cut, most = is_cut and raw.member is None, MEGABYTE - REST if raw.member else LIMIT
 
@@ -175,13 +185,13 @@ def _read(stored: Path, file: RawFile, is_cut: bool, copy: Copy) -> tuple[bytes,
                 names.append(name)
                 if name == raw.member:
                     at_cut = take(stream)
-                    return bytes(data), at_cut
+                    return bytes(data), at_cut, size
         elif is_cut and raw.member:
             with zipfile.ZipFile(stored) as archive:
                 for info in archive.infolist():
                     if info.filename == raw.member:
                         copy(info.header_offset, info.header_offset + min(info.compress_size, MEGABYTE) + REST)
-                        at_cut = info.file_size > MEGABYTE
+                        size, at_cut = info.file_size, info.file_size > MEGABYTE
         with open_raw(raw) as stream:
             at_cut = take(stream)
     except SourceError as error:
@@ -192,7 +202,7 @@ def _read(stored: Path, file: RawFile, is_cut: bool, copy: Copy) -> tuple[bytes,
             what = f"{raw.member} is not among the first members: {', '.join(names[:20])}"
             raise _unread(file.name, what) from error
         at_cut = True
-    return bytes(data), at_cut
+    return bytes(data), at_cut, size
 
 
 def _cut(data: bytes, name: str, path: Path, records: int) -> bytes:

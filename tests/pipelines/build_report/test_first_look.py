@@ -1,12 +1,16 @@
 """A probe that reads the beginnings of files: what builds, what does not and why, and what is wrong with repositories."""
 
 import gzip
+import io
 import json
+import random
 import sys
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from builders.errors import ReleaseError
@@ -20,7 +24,7 @@ from pipelines.raw.pins import LockEntry
 from pipelines.raw.requests import file_url
 from tests.support.faulty_server import Fault, FaultyServer
 from tests.support.first_contact import GOLDEN, listings, look, path_of, published_files, server_path
-from tests.support.raw_files import git_blob, make_zip, sha256
+from tests.support.raw_files import GIT_LFS_POINTER, git_blob, make_zip, sha256
 from tests.support.releases import definition_of
 
 PIKABU = "/huggingface.co/api/datasets/IlyaGusev/pikabu/revision/96466c289dfe2fd1ce8570f4d23c3c59737e2a76?blobs=true"
@@ -129,6 +133,100 @@ def test_a_file_that_is_not_read_terms_and_another_licence_show_in_the_list_of_a
         "it is gated now: its terms must be accepted first",
         "its card states the licence mit, the builder other",
     )
+
+
+ALPACA = "/huggingface.co/api/datasets/tatsu-lab/alpaca_farm/revision/"
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"id": "someone/else"}, "its repository is called someone/else now"),
+        ({"disabled": True}, "its repository is disabled"),
+        ({"sha": "d" * 40}, f"its list is of commit {'d' * 40}"),
+    ],
+)
+def test_what_the_hub_says_of_a_repository_is_named(
+    server: FaultyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], words: str
+) -> None:
+    [path] = [path for path in server.files if path.startswith(ALPACA)]
+    change_list(server, path, **changes)
+    found, _ = seen(server, tmp_path, monkeypatch, "alpacafarm")
+    assert found == {"alpacafarm/alpaca_human_preference.json": (words,)}
+
+
+def test_a_file_that_the_server_sends_from_another_commit_is_named(
+    server: FaultyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = path_of("alpacafarm", "alpaca_human_preference.json")
+    revision = path.split("/resolve/")[1].split("/")[0]
+    for commit, words in ((revision, ()), ("d" * 40, (f"the server sends it from commit {'d' * 40}",))):
+        server.always[path] = Fault(headers={"X-Repo-Commit": commit})
+        [file] = look(monkeypatch, server, tmp_path, "alpacafarm").files
+        assert file.found == words
+
+
+def test_a_size_far_from_what_a_file_is_known_to_have_is_named(
+    server: FaultyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = path_of("query2doc", "train.jsonl")
+    server.files[path] = b"".join(server.files[path].splitlines(keepends=True)[:4])
+    server.files |= listings(server.files)
+    found, _ = seen(server, tmp_path, monkeypatch, "query2doc")
+    assert found == {"query2doc/train.jsonl": (f"found {len(server.files[path])} bytes, expected about 1.7 KB",)}
+
+
+@pytest.mark.parametrize(
+    ("value", "words"), [(14, ()), (45_328, ("14 rows by its header, of 45,328 that are published",))]
+)
+def test_the_rows_of_a_header_are_compared_with_those_that_are_published(
+    server: FaultyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: int, words: tuple[str, ...]
+) -> None:
+    figures = [
+        {"path": ["observed", "rows of sberquad in the source"], "value": value, "every": True},
+        {"path": ["observed", "rows of others in the source"], "value": 7, "within": 100, "every": True},
+    ]
+    looks = look(monkeypatch, server, tmp_path, "sberquad", published={"source": "a card", "facts": figures})
+    assert looks.files[0].found == words
+
+
+def test_nulls_behind_the_first_row_group_are_said(
+    server: FaultyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = path_of("sberquad", "sberquad/train-00000-of-00001.parquet")
+    rows = pl.read_parquet(io.BytesIO(server.files[path]))
+    packed = io.BytesIO()
+    pl.concat([rows, rows.with_columns(question=pl.lit(None, pl.String))]).write_parquet(
+        packed, row_group_size=len(rows)
+    )
+    server.files[path] = packed.getvalue()
+    server.files |= listings(server.files)
+    looks = look(monkeypatch, server, tmp_path, "sberquad")
+    assert f"nulls behind the first row group: {len(rows)} of question" in "\n".join(not_looked_at(looks))
+    assert looks.exit_code == 0
+
+
+@pytest.mark.parametrize("change", [bytes, lambda content: content[:-2] + b" \n", lambda content: content * 9_000])
+def test_a_member_of_an_archive_is_compared_with_its_own_pin(
+    server: FaultyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[bytes], bytes]
+) -> None:
+    path = path_of("cedr", "main/train.jsonl")
+    with zipfile.ZipFile(io.BytesIO(server.files[path])) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    changed = change(members["main/train.jsonl"])
+    server.files[path] = make_zip({"a": random.Random(1).randbytes(1 << 21), **members, "main/train.jsonl": changed})
+    found, _ = seen(server, tmp_path, monkeypatch, "cedr")
+    own = [words for words in found["cedr/main.zip"] if words.startswith("main/train.jsonl: ")]
+    assert len(own) == (changed != members["main/train.jsonl"])
+    assert all(f"{len(changed):,} bytes, expected sha256 " in words for words in own)
+
+
+def test_a_git_lfs_pointer_in_place_of_a_file_does_not_build(
+    server: FaultyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.files[path_of("alpacafarm", "alpaca_human_preference.json")] = GIT_LFS_POINTER
+    server.files |= listings(server.files)
+    assert look(monkeypatch, server, tmp_path, "alpacafarm").datasets[0].state == "fails"
 
 
 @pytest.mark.parametrize(
@@ -329,7 +427,7 @@ def test_a_file_that_came_in_part_teaches_no_digest(
     server.always = dict.fromkeys(lists, Fault(status=503))
     looks = look(monkeypatch, server, tmp_path, "alpacafarm", patience=Patience(sleep=lambda _: None, window=-1))
     [file] = looks.files
-    assert (file.lock, file.found) == (None, ())
+    assert (file.lock, file.found) == (None, ("found 242.2 KB, expected about 2.5 KB",))
     assert "invalid JSON" not in looks.datasets[0].why
     assert "what a slow server did not send" in not_looked_at(looks)[-2]
     assert not_looked_at(looks)[-1].startswith("as many records as asked for, 2,000: alpacafarm/")
