@@ -88,7 +88,8 @@ class SourceError(DatasetError):
     """A raw file is missing, malformed or not the pinned one.
 
     missing: which file, where one is missing. local: whether this machine is the cause, so that no other address would help.
-    unresolved: the host whose name was not found. repeated: whether the cause was said of an earlier file.
+    unresolved: the host whose name was not found. repeated: whether the cause was said of an earlier file. gone: whether the
+    server says that there is no such file.
     """
 
     exit_code = 3
@@ -96,6 +97,7 @@ class SourceError(DatasetError):
     local: bool = False
     unresolved: str = ""
     repeated: bool = False
+    gone: bool = False
 
     def lacking(self, name: str, reason: MissingReason) -> "SourceError":
         """This error, which says that a raw file is missing."""

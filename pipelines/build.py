@@ -45,6 +45,7 @@ def main() -> int:
     from pipelines.build_report.outcomes import failure_to_json
     from pipelines.build_report.redaction import Failure, failure_of
     from pipelines.make import BuildSettings
+    from pipelines.raw.missing_files import large_download
     from pipelines.release import statements
 
     datasets = command.resolve_datasets(options.names)
@@ -55,6 +56,8 @@ def main() -> int:
     settings = BuildSettings(options.output, raw, *chosen, options.force, options.findings)
     if options.dry_run:
         return _dry_run(datasets, settings, options.push, as_json=options.json)
+    if not options.sample and (much := large_download(datasets, options.splits, raw)):
+        command.confirm(much, yes=options.yes)
     push = _pusher(options.push) if options.push else None  # before hours of building: is publishing permitted at all?
     code = 0
     with _recorded(datasets, settings, options.report) as record:
@@ -92,6 +95,7 @@ def parser() -> argparse.ArgumentParser:
     arguments = command.parser("build", "Build datasets: raw files in, releases out.", EXAMPLES)
     arguments.add_argument("names", nargs="+", metavar="NAME", help=f"{command.NAMES}; NAME@VERSION for one version")
     command.add_raw_options(arguments)
+    command.add_yes_option(arguments)
     arguments.add_argument(
         "--output", type=Path, default=Path("outputs"), metavar="DIR", help="where releases are written (outputs/)"
     )

@@ -105,6 +105,11 @@ def claim_outputs(options: argparse.Namespace) -> None:
     protect(path for path in inputs if path.is_file() and not any(path.samefile(record) for record in records))
 
 
+def add_yes_option(arguments: argparse.ArgumentParser) -> None:
+    """Add the option that answers the question of `confirm`."""
+    arguments.add_argument("--yes", action="store_true", help="download without a question, however much it is")
+
+
 def add_raw_options(arguments: argparse.ArgumentParser) -> None:
     """Add the options that say where raw files are."""
     arguments.add_argument("--raw-dir", type=Path, metavar="DIR", help="local raw files: DIR/<source>/<file>")
@@ -249,6 +254,21 @@ def resolve_datasets(names: Sequence[str]) -> list[tuple[Definition, str]]:
 def print_error(error: DatasetError) -> None:
     """Show an error on stderr."""
     logger.error("%s", error)
+
+
+def confirm(what: str, *, yes: bool) -> None:
+    """Say what is about to be done, and ask whether to do it where a person can answer: on a terminal, without --yes.
+
+    Raises SourceError where the answer is not yes.
+    """
+    from builders.errors import SourceError
+
+    logger.info("%s", what)
+    if yes or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return
+    print("go on? [y/N] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+        raise SourceError("nothing was downloaded", todo="answer y, or add --yes; fetch --dry-run lists each file")
 
 
 def is_terminal() -> bool:

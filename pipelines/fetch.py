@@ -36,10 +36,11 @@ def main() -> int:
     from pipelines.process.stages import show_stages, stage
     from pipelines.process.tables import table
     from pipelines.raw.locations import locate
-    from pipelines.raw.missing_files import is_said, list_needs, log_missing_files, missing_file_of
+    from pipelines.raw.missing_files import is_said, large_download, list_needs, log_missing_files, missing_file_of
 
     settings = command.raw_settings(options)
-    needs = list_needs(command.resolve_datasets(options.names or ["all", "training"]), options.splits)
+    datasets = command.resolve_datasets(options.names or ["all", "training"])
+    needs = list_needs(datasets, options.splits)
     # By source and file: datasets of one source share files.
     sources = {(need.definition.source.name, key): need.definition.source for need in needs for key in need.keys}
     if options.probe:
@@ -54,6 +55,8 @@ def main() -> int:
         return 0
     if options.dry_run:
         return _dry_run(needs, settings, options.splits, as_json=options.json)
+    if much := large_download(datasets, options.splits, settings):
+        command.confirm(much, yes=options.yes)
     failed: dict[str, MissingFile] = {}
     code, rows = 0, [["file", "size", "sha256", "state", "from"]]
     for number, ((_, key), source) in enumerate(sources.items(), 1):
@@ -87,6 +90,7 @@ def parser() -> argparse.ArgumentParser:
     arguments = command.parser("fetch", "Find or download raw files and verify them.", EXAMPLES)
     arguments.add_argument("names", nargs="*", metavar="NAME", help=command.NAMES)
     command.add_raw_options(arguments)
+    command.add_yes_option(arguments)
     arguments.add_argument("--splits", type=command.split_names, metavar="A,B", help="only the files of these splits")
     arguments.add_argument("--dry-run", action="store_true", help="show what would be downloaded, and do nothing")
     arguments.add_argument(

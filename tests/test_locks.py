@@ -52,3 +52,9 @@ def test_every_version_of_the_lock_has_hashes() -> None:
 def test_no_file_names_an_index_or_a_path(file: str) -> None:
     text = "\n".join(line for line in (ROOT / file).read_text("utf-8").splitlines() if not line.startswith("#"))
     assert re.search(r"://| @ |(?m:^-|^/)", text) is None
+
+
+@pytest.mark.parametrize("name", ["beautifulsoup4", "py3langid", "pystemmer"])
+def test_what_decides_rows_has_an_upper_bound(name: str) -> None:
+    [requirement] = [one for one in requirements() if one.name == name]
+    assert not requirement.specifier.contains("99")

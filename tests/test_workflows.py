@@ -1,7 +1,9 @@
 """The jobs for those who host the project: their commands exist, and take the options that they are given."""
 
+import os
 import re
 import shlex
+import subprocess
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -65,6 +67,18 @@ def test_the_first_contact_builds_every_open_dataset_below_two_gigabytes() -> No
         if {file.access for file in files} == {"open"} and sum(file.bytes or 0 for file in files) < 2_000_000_000:
             expected.append(f"{definition.dataset.name}@1.0.0")
     assert shlex.split(command) == ["embedding-datasets", "build", *expected, "--raw-dir", "raw"]
+
+
+def test_the_newest_versions_are_tested_without_constraints_each_week(tmp_path: Path) -> None:
+    workflow = ROOT / ".github" / "workflows" / "newest.yml"
+    [step] = [step for step in steps(workflow) if "run" in step]
+    assert step["run"] == "bash .ci/run"
+    assert yaml.safe_load(workflow.read_text("utf-8"))[True]["schedule"]  # YAML takes `on` for true
+    command = ["bash", "-c", '. .ci/setup; echo "${PIP_CONSTRAINT:-none}"']
+    environment = {"PATH": os.environ["PATH"], "TMPDIR": str(tmp_path)}
+    for settings, expected in ((step["env"], "none"), ({}, str(ROOT / "constraints.txt"))):
+        done = subprocess.run(command, cwd=ROOT, env=environment | settings, capture_output=True, text=True, check=True)
+        assert done.stdout.strip() == expected
 
 
 def test_the_hooks_before_a_commit_are_the_checks_of_ci() -> None:

@@ -29,7 +29,8 @@ SOURCE = Source(
     files={
         "train": hub(
             "RussianNLP/wikiomnia",
-            # A commit whose full name is known. Later ones, up to f8024be, add other files and change the card.
+            # A commit whose full name is known. It has the file, which bff12ca has too; the commits after it, up to f8024be, are
+            # listed as adding other files and the card, which states the size.
             "e779d8701b4c72e2e587af74d85ccc4998b695ea",
             "dummy/wikiomnia_ruT5_filtered/wikiomnia_ruT5_filtered_train.json",
             bytes=4_278_635_364,

@@ -11,13 +11,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from builders.catalogue import Definition, needed_files
 from builders.errors import DatasetError, SourceError
-from builders.raw_files import ByHand, GitHub, Hub, RawFile
+from builders.raw_files import ByHand, GitHub, Hub, Member, RawFile
 from builders.spec import Raw, Source
 from pipelines.build_report.redaction import failure_of, report_error, unexpected_failure
 from pipelines.make import BuildSettings, make
@@ -29,10 +29,17 @@ from pipelines.raw.heads import MEGABYTE, Head, write_heads
 from pipelines.raw.listings import Listing, compare_listing, find_unseen, list_repository
 from pipelines.raw.locations import GOLDEN, publisher_request
 from pipelines.raw.pins import LockEntry
-from pipelines.raw.settings import RawSettings, make_request, stored_file
+from pipelines.raw.settings import FileRequest, RawSettings, make_request, stored_file
+from pipelines.release.figures import read_published
 
 # Errors that these raise are about the content of a file. Others may be due to the rows that are not there.
-READERS = ("builders.reading", "builders.shaping.rows", "builders.shaping.labels", "builders.shaping.preferences")
+READERS = (
+    "pipelines.raw.pins",
+    "builders.reading",
+    "builders.shaping.rows",
+    "builders.shaping.labels",
+    "builders.shaping.preferences",
+)
 
 OTHER_FILE = " not in the "  # judgements of a corpus: what is named may follow behind the first records
 
@@ -94,7 +101,9 @@ def look(
     sizes: of files by `<source>/<name>`, as their servers say without sending them.
     """
     with TemporaryDirectory() as scratch:
-        seen = _look_at_files(files, settings, records, Path(scratch), done, stated=sizes or {})
+        datasets = list(datasets)
+        counts = _published_counts(datasets)
+        seen = _look_at_files(files, settings, records, Path(scratch), done, stated=sizes or {}, counts=counts)
         heads = {(file.name.partition("/")[0], name): head for file in seen for name, head in file.heads.items()}
         return Looks(seen, _look_at_datasets(datasets, Path(scratch), records, heads), records)
 
@@ -107,6 +116,7 @@ def _look_at_files(
     done: Callable[[int], None],
     *,
     stated: Mapping[str, int | None],
+    counts: Mapping[str, int],
 ) -> list[FileLook]:
     """The files that a program may fetch, each archive once; their first records are written below `folder`."""
     groups: dict[str, tuple[Source, RawFile, list[RawFile]]] = {}
@@ -135,8 +145,12 @@ def _look_at_files(
             in_trouble = error.expected is None  # the server neither denies the file nor lacks it
             is_wrong = not in_trouble and not (error.missing and error.missing.reason == "gated")
             (found if is_wrong else unseen).append(why if is_wrong else f"the file: {why}")
+            heads = {
+                file.name: _look_elsewhere(source, file, settings, folder, records) for file in members * error.gone
+            }
+            unseen += [f"the records of {file}: {head.unread}" for file, head in heads.items() if head.unread]
             return FileLook(
-                name, listed_size, tuple(found), unseen=tuple(unseen), trouble=in_trouble or listing.trouble
+                name, listed_size, tuple(found), heads, unseen=tuple(unseen), trouble=in_trouble or listing.trouble
             )
         numbers = (size, listed_size, request.pin.bytes, stated.get(name))
         sizes = {f"{number:,}" for number in numbers if number is not None}
@@ -154,6 +168,13 @@ def _look_at_files(
             f"{kind} {digest}, expected {pin}" for kind, pin, digest in compared if pin and digest and pin != digest
         )
         found += [f"{file}: {head.failure}" for file, head in heads.items() if head.failure]
+        found += filter(None, [request.doubt_size(size or listed_size or stored.about or 0)])
+        for file in members:
+            found += _compare_member(make_request(source, file, settings), heads[file.name], folder)
+        rows = sum(head.records or 0 for head in heads.values())
+        if rows and counts.get(source.name, rows) != rows:
+            found.append(f"{rows:,} rows by its header, of {counts[source.name]:,} that are published")
+        unseen += [f"of {source.name}/{file}, {head.later}" for file, head in heads.items() if head.later]
         unseen += [f"the records of {file}: {head.unread}" for file, head in heads.items() if head.unread]
         commit = listing.commit if isinstance(location, Hub) else None
         lock = LockEntry(whole.sha256, size, commit) if whole.sha256 and size and not found else None
@@ -166,6 +187,46 @@ def _look_at_files(
         looks.append(look_at(name, *group))
         done(1)
     return looks
+
+
+def _compare_member(request: FileRequest, head: Head, folder: Path) -> list[str]:
+    """What differs from the pin of a member of an archive: its size by the directory, its digest where all of it was read."""
+    pin, path = request.pin, folder / request.name
+    if not (isinstance(request.file.location, Member) and path.is_file()) or path.suffix in {".gz", ".zst"}:
+        return []  # what is packed is packed again
+    differs, found = head.bytes not in (None, pin.bytes or head.bytes), f"{head.bytes:,} bytes" if head.bytes else ""
+    if not head.is_cut:
+        digest = hash_content(path)
+        differs, found = not pin.matches(digest), str(digest)
+    return [f"{request.file.name}: {found}, expected {pin}"] * differs
+
+
+def _published_counts(datasets: Iterable[tuple[Definition, str]]) -> dict[str, int]:
+    """The rows that a source has, by its name, where exactly that is published."""
+    return {
+        definition.source.name: fact["value"]
+        for definition, version in datasets
+        for fact in (read_published(definition.dataset.name, version) or {"facts": ()})["facts"]
+        if str(fact["path"][1]).startswith("rows of ") and fact.keys() <= {"path", "value", "every"}
+    }
+
+
+def _look_elsewhere(source: Source, file: RawFile, settings: RawSettings, folder: Path, records: int) -> Head:
+    """What is seen of a file that its publisher no longer has, at its copies; of one in another format, that it is there."""
+    pin = make_request(source, file, settings).pin
+    unread = "mirrors, which may have it, are not asked" if settings.mirrors and pin.has_digest else ""
+    for location in file.copies:
+        same = PurePosixPath(location.path).suffix == PurePosixPath(file.name).suffix
+        name = file.name if same else PurePosixPath(location.path).name
+        copy = replace(file, name=name, location=location, copies=())
+        request = publisher_request(make_request(source, copy, settings))
+        try:
+            head = write_heads(request, [copy], folder / source.name, records, settings.patience)[0][name]
+        except SourceError as error:
+            unread = unread if error.gone else f"{request.url}: {error.found or error.what}"
+            continue
+        return head if same else Head(is_cut=True, unread=f"its copy in another format is there: {request.url}")
+    return Head(is_cut=True, unread=unread, failure="" if unread else "its publisher no longer has it, nor any copy")
 
 
 def _look_at_datasets(

@@ -23,7 +23,14 @@ from pipelines.process.terminal import format_size, progress_bar
 from pipelines.raw.digests import CHUNK, Digest, disk_errors
 from pipelines.raw.partial_files import FileVersion, PartialFile
 from pipelines.raw.pins import HEAD, Pin, placeholder_error, read_head, require_content, wrong_file_error
-from pipelines.raw.requests import describe_end, describe_wait, https_check, seconds_before_retry, user_agent
+from pipelines.raw.requests import (
+    describe_end,
+    describe_wait,
+    https_check,
+    network_hint,
+    seconds_before_retry,
+    user_agent,
+)
 
 if TYPE_CHECKING:
     import httpx
@@ -38,6 +45,11 @@ SIZE = re.compile(r"\d{1,18}", re.ASCII)
 def is_passing(status: int) -> bool:
     """Whether an answer with this status may be another one in a while: the server is busy, or in trouble."""
     return status in BUSY or status >= 500
+
+
+def is_gone(status: int, code: str) -> bool:
+    """Whether a server says that it has no such file. code: the Hub's name of an error; it hides what is gone with status 401."""
+    return status in {404, 410, 451} or code in {"RepoNotFound", "EntryNotFound", "RevisionNotFound"}
 
 
 def file_version(response: httpx.Response) -> FileVersion:
@@ -211,8 +223,17 @@ def read_range(
                 status, size = response.status_code, stated_size(response)
                 if not is_passing(status):
                     first = CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", ""))
+                    commit = file_version(response).commit
+                    if commit and COMMIT.search(request.version) and commit not in request.version:
+                        what, found = (
+                            f"{request.name} is of another commit",
+                            f"the server sends it from commit {commit}",
+                        )
+                        raise SourceError(what, found=found, expected=request.version).lacking(
+                            request.name, "unavailable"
+                        )
                     if status not in {200, 206} and (status, size) != (416, 0):  # that is an empty file
-                        raise _refused(request, status)
+                        raise _refused(request, response)
                     if start != (int(first[1] or 0) if first else 0):
                         raise _failed(request, "the server cannot send a part of the file", request.alternative)
                     for chunk in response.iter_raw():
@@ -352,7 +373,7 @@ def _attempt(
             part.discard()
             return _TemporaryFailure(f"the server cannot resume the download (status {status})")
         if status not in {200, 206}:
-            raise _refused(request, status)
+            raise _refused(request, response)
         total = _receive(response, request, part, patience, bar)
     if total is not None and part.size < total:
         head, size = read_head(part.path), part.size
@@ -461,8 +482,9 @@ def _check_disk_space(request: DownloadRequest, part: PartialFile, total: int | 
         ).of_this_machine()
 
 
-def _refused(request: DownloadRequest, status: int) -> SourceError:
+def _refused(request: DownloadRequest, response: httpx.Response) -> SourceError:
     reason: MissingReason = "unavailable"
+    status = response.status_code
     if status in {401, 403}:
         what, todo, reason = f"{request.name}: the server denies access", request.access_hint, request.denied
     elif status in {404, 410}:
@@ -472,6 +494,7 @@ def _refused(request: DownloadRequest, status: int) -> SourceError:
     else:
         what, todo = f"{request.name} could not be downloaded", f"open the URL in a browser; or {request.alternative}"
     error = SourceError(what, where=request.url, found=f"status {status}", expected=request.version, todo=todo)
+    error.gone = is_gone(status, response.headers.get("X-Error-Code", ""))
     return error.lacking(request.name, reason)
 
 
@@ -507,7 +530,8 @@ def is_unresolved(error: BaseException | None) -> bool:
 
 
 def _unresolved(request: DownloadRequest, error: httpx.TransportError) -> SourceError:
-    todo = f"check the network, then run the same command again; or {request.alternative}"
+    host = error.request.url.host
+    todo = f"{network_hint(host)}, then run the same command again; or {request.alternative}"
     failed = _failed(request, _describe(error), todo)
-    failed.unresolved = error.request.url.host
+    failed.unresolved = host
     return failed

@@ -6,15 +6,16 @@ at its place in a file with holes.
 """
 
 import csv
-import gzip
-import io
 import json
 import tarfile
 import zipfile
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from io import BufferedReader
 from itertools import islice
 from pathlib import Path
+from typing import BinaryIO, cast
 
 import orjson
 import polars as pl
@@ -24,7 +25,7 @@ import pyarrow.parquet as pq
 from builders import limits
 from builders.errors import SourceError
 from builders.raw_files import Member, RawFile
-from builders.reading.archives import READ_ERRORS, ZstdReader
+from builders.reading.archives import READ_ERRORS, open_raw, tar_files
 from builders.reading.json import read_elements
 from builders.spec import Raw
 from pipelines.process.terminal import format_size
@@ -42,7 +43,8 @@ Copy = Callable[[int, int], None]
 class Head:
     """What is seen of a file. records: of the whole file, by its header. keys: types and nulls of its first records.
 
-    seen: how many rows, elements or lines were read. failure: why nobody can read the file. unread: why the probe did not.
+    seen: how many rows, elements or lines were read. failure: why nobody can read the file. unread: why the probe did not. bytes:
+    of a member of an archive, by its directory. later: what the header says of what follows the first records.
     """
 
     is_cut: bool
@@ -51,6 +53,8 @@ class Head:
     failure: str = ""
     seen: int = 0
     unread: str = ""
+    bytes: int | None = None
+    later: str = ""
 
 
 def write_heads(
@@ -114,28 +118,23 @@ def _write_head(stored: Path, extent: tuple[int | None, int], file: RawFile, rec
 
 
 def _write_records(stored: Path, file: RawFile, records: int, copy: Copy, *, is_cut: bool) -> Head:
-    """The first elements or lines of a file that is not Parquet; of one that was read whole, its own bytes."""
-    with stored.open("rb") as stream:
-        packed = stream.read(MEGABYTE)
-    if not packed:
+    """The first elements or lines of a file that is not Parquet; all of one that was read whole."""
+    if not stored.stat().st_size:
         raise SourceError("an empty file")
-    if isinstance(file.location, Member):
-        packed, is_cut = _read_member(stored, packed, file.location, is_cut, copy)
-    data, is_cut = _decompress(file.name, packed, is_cut)
+    data, is_cut, size = _read(stored, file, is_cut, copy)
     is_json, is_array = ".json" in file.name, data.lstrip(SPACE).startswith(b"[")
     if is_array and ".jsonl" in file.name:
         raise SourceError("one JSON array, where its name says that each line is an object")
     if is_cut:
         data = _cut(data, file.name, stored.parent / file.name, records)
-        codec = {"gz": "gzip", "zst": "zstd"}.get(file.name.rpartition(".")[2])
-        packed = pa.compress(data, codec, asbytes=True) if codec else data
+    codec = {"gz": "gzip", "zst": "zstd"}.get(file.name.rpartition(".")[2])
     text = data.lstrip(SPACE)
     seen = len(orjson.loads(text) if is_json and is_array else text.splitlines()) - (".csv" in file.name)
     if seen < 1:
         long = _unread(file.name, "its first record is longer than what was read")
         raise long if is_cut else SourceError("no record in it")
-    (stored.parent / file.name).write_bytes(packed)
-    return Head(is_cut, keys=_describe_json(data) if is_json else {}, seen=seen)
+    (stored.parent / file.name).write_bytes(pa.compress(data, codec, asbytes=True) if codec else data)
+    return Head(is_cut, keys=_describe_json(data) if is_json else {}, seen=seen, bytes=size)
 
 
 def _write_rows(stored: Path, path: Path, records: int, got: int, copy: Copy) -> Head:
@@ -154,50 +153,56 @@ def _write_rows(stored: Path, path: Path, records: int, got: int, copy: Copy) ->
             copy(start, end)
         table = file.read_row_group(0).slice(0, records)
         pq.write_table(table, path)
-        return Head(table.num_rows < rows, rows, _describe(pl.DataFrame(table)), seen=table.num_rows)
+        groups = [file.metadata.row_group(number) for number in range(1, file.num_row_groups)]
+        nulls = Counter[str]()
+        for column in (each.column(number) for each in groups for number in range(each.num_columns)):
+            nulls[column.path_in_schema] += (column.statistics and column.statistics.null_count) or 0
+        counted = ", ".join(f"{count:,} of {name}" for name, count in nulls.items() if count)
+        later = f"nulls behind the first row group: {counted}" * bool(counted)
+        return Head(table.num_rows < rows, rows, _describe(pl.DataFrame(table)), seen=table.num_rows, later=later)
 
 
-def _read_member(stored: Path, head: bytes, location: Member, is_cut: bool, copy: Copy) -> tuple[bytes, bool]:
-    """The first megabyte of a member of an archive, and whether that is not all of it. is_cut: whether the archive is."""
-    names: list[str] = []
-    if location.archive.name.endswith(".zip"):
-        with zipfile.ZipFile(stored) as archive:
-            names = archive.namelist()
-            if location.path in names:
-                info = archive.getinfo(location.path)
-                if info.flag_bits & 1:
-                    raise SourceError(f"{location.path} is encrypted: its archive asks for a password")
-                if is_cut:
-                    copy(info.header_offset, info.header_offset + min(info.compress_size, MEGABYTE) + REST)
-                with archive.open(info) as member:
-                    data = member.read(MEGABYTE)
-                return data, len(data) < info.file_size
-    else:
-        unpacked, is_cut = _decompress(location.archive.name, head, is_cut)
-        with tarfile.open(fileobj=io.BytesIO(unpacked + bytes(1024)), mode="r:") as members:
-            for each in members:
-                names.append(each.name)
-                if each.name == location.path:
-                    data = unpacked[each.offset_data : each.offset_data + min(each.size, MEGABYTE)]
-                    return data, len(data) < each.size
-        if is_cut:
-            raise _unread(location.path, f"{location.path} is not among the first members: {', '.join(names[:20])}")
-    raise SourceError(f"{location.path} is not among the members of its archive: {', '.join(names[:20])}")
+def _read(stored: Path, file: RawFile, is_cut: bool, copy: Copy) -> tuple[bytes, bool, int | None]:
+    """The beginning of a file, or of a member of an archive, as the reader of builds unpacks it, and whether it is not all.
 
+    With the size of a member as the directory of its archive has it. is_cut: whether the file or the archive is.
 
-def _decompress(name: str, data: bytes, is_cut: bool) -> tuple[bytes, bool]:
-    """The data of the beginning of a file that may be compressed, and whether they are not all."""
-    if not name.endswith(("gz", ".zst")):
-        return data, is_cut
-    stream, unpacked = io.BytesIO(data), bytearray()
-    reader = ZstdReader(stream) if name.endswith(".zst") else gzip.GzipFile(fileobj=stream)
+    Raises SourceError where a build would, but not for data that end where the cut is.
+    """
+    location, data, names, size = file.location, bytearray(), list[str](), None
+    raw = Raw(file.name, stored, location.path if isinstance(location, Member) else None)
+    at_cut, most = is_cut and raw.member is None, MEGABYTE - REST if raw.member else LIMIT
+
+    def take(stream: BinaryIO) -> bool:
+        reader = cast("BufferedReader", stream)
+        while len(data) < most and (piece := reader.read1(REST)):
+            data.extend(piece)
+        return at_cut or bool(data and reader.read1(1))
+
     try:
-        while len(unpacked) < LIMIT and (piece := reader.read1(REST)):
-            unpacked += piece
-    except EOFError:  # the data end within a frame
-        if not is_cut:
-            raise
-    return bytes(unpacked), is_cut or len(unpacked) >= LIMIT
+        if is_cut and isinstance(location, Member) and not location.archive.name.endswith(".zip"):
+            for name, stream in tar_files(raw):
+                names.append(name)
+                if name == raw.member:
+                    at_cut = take(stream)
+                    return bytes(data), at_cut, size
+        elif is_cut and raw.member:
+            with zipfile.ZipFile(stored) as archive:
+                for info in archive.infolist():
+                    if info.filename == raw.member:
+                        copy(info.header_offset, info.header_offset + min(info.compress_size, MEGABYTE) + REST)
+                        size, at_cut = info.file_size, info.file_size > MEGABYTE
+        with open_raw(raw) as stream:
+            at_cut = take(stream)
+    except SourceError as error:
+        if not (is_cut and isinstance(error.__cause__, EOFError | tarfile.ReadError)):
+            found = (error.found or "").partition(" that begins with ")[0].partition(" (b'")[0]  # bytes of the file
+            raise SourceError(f"{found}, expected {error.expected}") from error
+        if names and not data:
+            what = f"{raw.member} is not among the first members: {', '.join(names[:20])}"
+            raise _unread(file.name, what) from error
+        at_cut = True
+    return bytes(data), at_cut, size
 
 
 def _cut(data: bytes, name: str, path: Path, records: int) -> bytes:

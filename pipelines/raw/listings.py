@@ -26,7 +26,8 @@ LICENSE = re.compile(r"(un)?licen[cs]e|copying", re.IGNORECASE)
 class Listing:
     """The files of a repository by path: size, sha256 and git blob id, as far as they are listed.
 
-    commit: of the listed revision. license: as its card states it; empty if it does not. failure: why nothing was listed.
+    commit: of the listed revision. license: as its card states it; empty if it does not. stated: what else is wrong with the
+    repository, as its server says. failure: why nothing was listed.
     unseen: why nothing, or not all, was listed, though it may well be there; trouble: whether another time may show it.
     """
 
@@ -34,6 +35,7 @@ class Listing:
     commit: str | None = None
     license: str = ""
     gated: bool = False
+    stated: tuple[str, ...] = ()
     failure: str = ""
     unseen: str = ""
     trouble: bool = False
@@ -50,7 +52,7 @@ def list_repository(location: Hub | GitHub, settings: RawSettings) -> Listing:
     try:  # a repository that has another name now redirects; httpx sends the token to no other host
         with httpx.Client(headers=headers, timeout=LIMIT, follow_redirects=True, event_hooks=hooks) as client:
             answer = client.get(url).raise_for_status().json()
-        return _read_hub(answer) if isinstance(location, Hub) else _read_github(answer, location)
+        return _read_hub(answer, location) if isinstance(location, Hub) else _read_github(answer, location)
     except httpx.HTTPStatusError as error:
         status, sent = error.response.status_code, error.response.headers
         if is_passing(status) or sent.get("X-RateLimit-Remaining") == "0":
@@ -69,17 +71,24 @@ def _list_url(location: Hub | GitHub, settings: RawSettings) -> str:
     return f"{settings.hub or constants.ENDPOINT}/api/datasets/{location.repo}/revision/{revision}?blobs=true"
 
 
-def _read_hub(answer: dict[str, Any]) -> Listing:
+def _read_hub(answer: dict[str, Any], location: Hub) -> Listing:
     files = dict[str, tuple[int | None, str | None, str | None]]()
     for entry in answer["siblings"]:
         sha256 = (entry.get("lfs") or {}).get("sha256")  # what git-lfs keeps has the blob id of its pointer
         files[entry["rfilename"]] = (entry.get("size"), sha256, None if sha256 else entry.get("blobId"))
-    stated = (answer.get("cardData") or {}).get("license") or ()
+    licenses = (answer.get("cardData") or {}).get("license") or ()
+    name, commit = answer.get("id", location.repo), answer["sha"]
+    stated = {
+        f"its repository is called {safe_text(name[:80])} now": name != location.repo,
+        "its repository is disabled": answer.get("disabled"),
+        f"its list is of commit {safe_text(commit[:40])}": not (location.moving or commit == location.revision),
+    }
     return Listing(
         files,
-        answer["sha"],
-        ", ".join([stated] if isinstance(stated, str) else stated),
+        commit,
+        ", ".join([licenses] if isinstance(licenses, str) else licenses),
         bool(answer["gated"]),
+        tuple(text for text, is_so in stated.items() if is_so),
         unseen="without sizes and digests" if any(size is None for size, _, _ in files.values()) else "",
     )
 
@@ -100,7 +109,7 @@ def compare_listing(source: Source, location: Hub | GitHub, listing: Listing) ->
     read = {each.path for each in stored if isinstance(each, type(location)) and each.repo == location.repo}
     alike = {_shard(path) for path in read}
     unread = [path for path in listing.files if path not in read and _shard(path) in alike]
-    found = [f"its repository is not listed: {listing.failure}"] if listing.failure else []
+    found = [f"its repository is not listed: {listing.failure}"] if listing.failure else list(listing.stated)
     gone = sorted(read - listing.files.keys()) if listing.files and not listing.unseen else []
     found += [f"{path} is not in its repository at this commit" for path in gone]
     found += [f"not read, though like those that are: {', '.join(unread[:5])}, {len(unread)} in all"] if unread else []

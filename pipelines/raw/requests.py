@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import huggingface_hub
 
@@ -70,6 +70,12 @@ def https_check(name: str, url: str, todo: str) -> Callable[[httpx.Request], Non
             )
 
     return check
+
+
+def network_hint(host: str) -> str:
+    """What to check where a host is not found."""
+    hub = urlsplit(huggingface_hub.constants.ENDPOINT).hostname
+    return f"check the network{f', and HF_ENDPOINT, which says where the Hub is: now {hub}' * (host == hub)}"
 
 
 def hub_token() -> str | None:

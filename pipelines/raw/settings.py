@@ -7,6 +7,7 @@ from pathlib import Path
 from builders.errors import SourceError
 from builders.raw_files import ByHand, Hub, Location, Member, RawFile
 from builders.spec import Source
+from pipelines.process.terminal import format_size
 from pipelines.raw.digests import default_cache
 from pipelines.raw.download import Patience
 from pipelines.raw.mirrors import Mirror, configured_mirrors
@@ -76,6 +77,12 @@ class FileRequest:
     def size(self) -> int | None:
         """Its size in bytes, else about how large it is; None where neither is known."""
         return self.file.about if self.pin.bytes is None else self.pin.bytes
+
+    def doubt_size(self, size: int) -> str:
+        """What is odd about a size: less than half of what it is about, or more than twice; else nothing."""
+        about = self.file.about
+        is_odd = about is not None and not about / 2 <= size <= 2 * about
+        return f"found {format_size(size)}, expected about {format_size(about or 0)}" * is_odd
 
     @property
     def location(self) -> Location:

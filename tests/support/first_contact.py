@@ -31,7 +31,7 @@ import pytest
 
 from builders import catalogue
 from builders.catalogue import Definition, Entry
-from builders.raw_files import GitHub, Hub, Member, RawFile
+from builders.raw_files import COMMIT, GitHub, Hub, Member, RawFile
 from builders.spec import Source, Tables
 from pipelines import build as build_command
 from pipelines import command, make
@@ -84,12 +84,13 @@ def published_files() -> dict[str, bytes]:
     return files | {path: _archive(path, members) for path, members in archives.items()}
 
 
-def listings() -> dict[str, bytes]:
-    """What the Hub and GitHub say of the repositories of all sources, by path on the loopback server."""
+def listings(files: dict[str, bytes] | None = None) -> dict[str, bytes]:
+    """What the Hub and GitHub say of the repositories of all sources, by path on the loopback server. files: without, golden."""
+    files = published_files() if files is None else files
     trees: dict[str, dict[str, bytes]] = defaultdict(dict)
     for source in {entry.source: load(entry).source for entry in catalogue.entries().values()}.values():
         for place in (stored_file(file).location for file in source.files.values()):
-            content = published_files().get(server_path(file_url(place) or ""), b"")
+            content = files.get(server_path(file_url(place) or ""), b"")
             if isinstance(place, Hub):
                 url = f"/huggingface.co/api/datasets/{place.repo}/revision/{quote(place.revision, safe='')}?blobs=true"
                 trees[url][place.path] = content
@@ -110,7 +111,9 @@ def _list_answer(url: str, tree: dict[str, bytes]) -> dict[str, Any]:
         }
         for path, content in tree.items()
     ]
-    return {"sha": "c" * 40, "gated": False, "cardData": None, "siblings": siblings}
+    repo, _, revision = url.partition("?")[0].removeprefix("/huggingface.co/api/datasets/").partition("/revision/")
+    commit = revision if COMMIT.fullmatch(revision) else "c" * 40
+    return {"id": repo, "sha": commit, "gated": False, "disabled": False, "cardData": None, "siblings": siblings}
 
 
 def build(server: FaultyServer, folder: Path, *arguments: str, defect: str = "") -> subprocess.CompletedProcess[str]:
@@ -202,6 +205,7 @@ def _with_digests(file: RawFile, content: bytes | None) -> RawFile:
         sha256=file.sha256 and sha256(content),
         git_blob=file.git_blob and git_blob(content),
         bytes=file.bytes and len(content),
+        about=file.about and len(content),
     )
 
 
@@ -222,8 +226,9 @@ def look(
     *names: str,
     patience: Patience | None = None,
     sizes: dict[str, int | None] | None = None,
+    published: dict[str, Any] | None = None,
 ) -> Looks:
-    """What a probe sees of the files of datasets, and of the datasets. sizes: as HEAD tells them."""
+    """What a probe sees of the files of datasets, and of the datasets. sizes: as HEAD tells them. published: figures of each."""
     settings = RawSettings(
         cache=folder / "cache",
         lock=folder / "raw.lock.json",
@@ -240,6 +245,7 @@ def look(
         return replace(download, url=server.url + server_path(download.url))
 
     patch.setattr(first_look, "publisher_request", request_of)
+    patch.setattr(first_look, "read_published", lambda *_: published)  # the real ones are not of golden files
     datasets = catalogue.load_all(names)
     sources = {definition.source.name: definition.source for definition, _ in datasets}
     files = [(source, file) for source in sources.values() for file in source.files.values()]

@@ -1,12 +1,16 @@
 """A probe that reads the beginnings of files: what builds, what does not and why, and what is wrong with repositories."""
 
 import gzip
+import io
 import json
+import random
 import sys
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from builders.errors import ReleaseError
@@ -17,9 +21,10 @@ from pipelines.build_report.first_look import DatasetLook, FileLook, Looks, not_
 from pipelines.build_report.records import DatasetReport, ReportedFile
 from pipelines.raw.download import Patience
 from pipelines.raw.pins import LockEntry
+from pipelines.raw.requests import file_url
 from tests.support.faulty_server import Fault, FaultyServer
-from tests.support.first_contact import listings, look, path_of, published_files
-from tests.support.raw_files import git_blob, make_zip, sha256
+from tests.support.first_contact import GOLDEN, listings, look, path_of, published_files, server_path
+from tests.support.raw_files import GIT_LFS_POINTER, git_blob, make_zip, sha256
 from tests.support.releases import definition_of
 
 PIKABU = "/huggingface.co/api/datasets/IlyaGusev/pikabu/revision/96466c289dfe2fd1ce8570f4d23c3c59737e2a76?blobs=true"
@@ -130,6 +135,100 @@ def test_a_file_that_is_not_read_terms_and_another_licence_show_in_the_list_of_a
     )
 
 
+ALPACA = "/huggingface.co/api/datasets/tatsu-lab/alpaca_farm/revision/"
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"id": "someone/else"}, "its repository is called someone/else now"),
+        ({"disabled": True}, "its repository is disabled"),
+        ({"sha": "d" * 40}, f"its list is of commit {'d' * 40}"),
+    ],
+)
+def test_what_the_hub_says_of_a_repository_is_named(
+    server: FaultyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], words: str
+) -> None:
+    [path] = [path for path in server.files if path.startswith(ALPACA)]
+    change_list(server, path, **changes)
+    found, _ = seen(server, tmp_path, monkeypatch, "alpacafarm")
+    assert found == {"alpacafarm/alpaca_human_preference.json": (words,)}
+
+
+def test_a_file_that_the_server_sends_from_another_commit_is_named(
+    server: FaultyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = path_of("alpacafarm", "alpaca_human_preference.json")
+    revision = path.split("/resolve/")[1].split("/")[0]
+    for commit, words in ((revision, ()), ("d" * 40, (f"the server sends it from commit {'d' * 40}",))):
+        server.always[path] = Fault(headers={"X-Repo-Commit": commit})
+        [file] = look(monkeypatch, server, tmp_path, "alpacafarm").files
+        assert file.found == words
+
+
+def test_a_size_far_from_what_a_file_is_known_to_have_is_named(
+    server: FaultyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = path_of("query2doc", "train.jsonl")
+    server.files[path] = b"".join(server.files[path].splitlines(keepends=True)[:4])
+    server.files |= listings(server.files)
+    found, _ = seen(server, tmp_path, monkeypatch, "query2doc")
+    assert found == {"query2doc/train.jsonl": (f"found {len(server.files[path])} bytes, expected about 1.7 KB",)}
+
+
+@pytest.mark.parametrize(
+    ("value", "words"), [(14, ()), (45_328, ("14 rows by its header, of 45,328 that are published",))]
+)
+def test_the_rows_of_a_header_are_compared_with_those_that_are_published(
+    server: FaultyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: int, words: tuple[str, ...]
+) -> None:
+    figures = [
+        {"path": ["observed", "rows of sberquad in the source"], "value": value, "every": True},
+        {"path": ["observed", "rows of others in the source"], "value": 7, "within": 100, "every": True},
+    ]
+    looks = look(monkeypatch, server, tmp_path, "sberquad", published={"source": "a card", "facts": figures})
+    assert looks.files[0].found == words
+
+
+def test_nulls_behind_the_first_row_group_are_said(
+    server: FaultyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = path_of("sberquad", "sberquad/train-00000-of-00001.parquet")
+    rows = pl.read_parquet(io.BytesIO(server.files[path]))
+    packed = io.BytesIO()
+    pl.concat([rows, rows.with_columns(question=pl.lit(None, pl.String))]).write_parquet(
+        packed, row_group_size=len(rows)
+    )
+    server.files[path] = packed.getvalue()
+    server.files |= listings(server.files)
+    looks = look(monkeypatch, server, tmp_path, "sberquad")
+    assert f"nulls behind the first row group: {len(rows)} of question" in "\n".join(not_looked_at(looks))
+    assert looks.exit_code == 0
+
+
+@pytest.mark.parametrize("change", [bytes, lambda content: content[:-2] + b" \n", lambda content: content * 9_000])
+def test_a_member_of_an_archive_is_compared_with_its_own_pin(
+    server: FaultyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[bytes], bytes]
+) -> None:
+    path = path_of("cedr", "main/train.jsonl")
+    with zipfile.ZipFile(io.BytesIO(server.files[path])) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    changed = change(members["main/train.jsonl"])
+    server.files[path] = make_zip({"a": random.Random(1).randbytes(1 << 21), **members, "main/train.jsonl": changed})
+    found, _ = seen(server, tmp_path, monkeypatch, "cedr")
+    own = [words for words in found["cedr/main.zip"] if words.startswith("main/train.jsonl: ")]
+    assert len(own) == (changed != members["main/train.jsonl"])
+    assert all(f"{len(changed):,} bytes, expected sha256 " in words for words in own)
+
+
+def test_a_git_lfs_pointer_in_place_of_a_file_does_not_build(
+    server: FaultyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.files[path_of("alpacafarm", "alpaca_human_preference.json")] = GIT_LFS_POINTER
+    server.files |= listings(server.files)
+    assert look(monkeypatch, server, tmp_path, "alpacafarm").datasets[0].state == "fails"
+
+
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
@@ -222,7 +321,70 @@ def test_sizes_that_contradict_each_other_and_a_file_that_is_gone_are_named(
     size = len(published_files()[first])
     assert found["piqa/valid.jsonl"][0] == f"server, list and pin name different sizes: {size:,}, {size + 3:,} bytes"
     assert found["piqa/valid-labels.lst"] == ("status 404",)
-    assert datasets["piqa-retrieval"] == ("unknown", "the beginning of valid-labels.lst is not known")
+    assert datasets["piqa-retrieval"] == ("fails", "valid-labels.lst: its publisher no longer has it, nor any copy")
+
+
+@pytest.mark.parametrize("status", [404, 410, 451])
+def test_a_dataset_whose_file_is_gone_from_all_its_addresses_will_not_build(
+    server: FaultyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    server.always[path_of("query2doc", "train.jsonl")] = Fault(status=status)
+    looks = look(monkeypatch, server, tmp_path, "query2doc")
+    why = "train.jsonl: its publisher no longer has it, nor any copy"
+    assert [(each.state, each.why) for each in looks.datasets] == [("fails", why)]
+    lines = page(looks)
+    assert lines[1:4] == ["will not build: 1", "  query2doc-contrastive@2.0.0", f"    {why}"]
+    assert f"  query2doc/train.jsonl: status {status}" in lines
+
+
+def test_a_repository_that_the_hub_hides_is_gone_and_one_that_asks_for_a_token_is_not(
+    server: FaultyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = path_of("lmsys_arena", "data/train-00000-of-00001-cced8514c7ed782a.parquet")
+    for code, state in (("RepoNotFound", "fails"), ("GatedRepo", "unknown")):
+        server.always[path] = Fault(status=401, headers={"X-Error-Code": code})
+        assert look(monkeypatch, server, tmp_path, "lmsys-arena").datasets[0].state == state
+
+
+@pytest.mark.parametrize(
+    ("copy", "fault", "state", "why"),
+    [
+        (True, Fault(), "builds", ""),
+        (False, Fault(), "fails", "1.1/data/ru-RU.jsonl: its publisher no longer has it, nor any copy"),
+        (True, Fault(status=503), "unknown", "the beginning of 1.1/data/ru-RU.jsonl is not known"),
+    ],
+    ids=["a copy", "gone too", "in trouble"],
+)
+def test_the_copies_of_a_file_that_its_publisher_no_longer_has_are_read(
+    server: FaultyServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    copy: bool,
+    fault: Fault,
+    state: str,
+    why: str,
+) -> None:
+    [place] = definition_of("massive-intent-classification").source.files["russian"].copies
+    path = server_path(file_url(place) or "")
+    del server.files[path_of("massive", "1.1/data/ru-RU.jsonl")]
+    if copy:
+        server.files[path] = (GOLDEN / "massive" / "raw" / "1.1" / "data" / "ru-RU.jsonl").read_bytes()
+    server.always[path] = fault
+    looks = look(monkeypatch, server, tmp_path, "massive-intent")
+    assert (looks.datasets[0].state, looks.datasets[0].why) == (state, why)
+    assert looks.files[0].found == ("status 404",)
+    assert looks.exit_code == 1
+
+
+def test_of_a_copy_in_another_format_it_is_known_that_it_is_there(
+    server: FaultyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [place] = definition_of("georeview-classification").source.files["reviews"].copies
+    del server.files[path_of("geo_reviews", "geo-reviews-dataset-2023.tskv")]
+    server.files[server_path(file_url(place) or "")] = published_files()[path_of("ru_wanli", "data/train.parquet")]
+    looks = look(monkeypatch, server, tmp_path, "georeview-classification")
+    assert looks.datasets[0].state == "unknown"
+    assert "its copy in another format is there: " in looks.files[0].unseen[-1]
 
 
 def test_a_size_that_a_server_says_of_a_file_and_does_not_send_is_named(
@@ -239,7 +401,7 @@ def test_an_archive_without_the_member_certainly_does_not_build(
 ) -> None:
     server.files[path_of("cedr", "main/train.jsonl")] = make_zip({"main/dev.jsonl": b"{}\n"})
     _, datasets = seen(server, tmp_path, monkeypatch, "cedr")
-    words = "main/train.jsonl: main/train.jsonl is not among the members of its archive: main/dev.jsonl"
+    words = "main/train.jsonl: 1 other files: 'main/dev.jsonl', expected a file 'main/train.jsonl' in the archive"
     assert datasets["cedr-classification"] == ("fails", words)
 
 
@@ -265,7 +427,7 @@ def test_a_file_that_came_in_part_teaches_no_digest(
     server.always = dict.fromkeys(lists, Fault(status=503))
     looks = look(monkeypatch, server, tmp_path, "alpacafarm", patience=Patience(sleep=lambda _: None, window=-1))
     [file] = looks.files
-    assert (file.lock, file.found) == (None, ())
+    assert (file.lock, file.found) == (None, ("found 242.2 KB, expected about 2.5 KB",))
     assert "invalid JSON" not in looks.datasets[0].why
     assert "what a slow server did not send" in not_looked_at(looks)[-2]
     assert not_looked_at(looks)[-1].startswith("as many records as asked for, 2,000: alpacafarm/")

@@ -1,21 +1,27 @@
 """The raw files of several datasets: where each would come from, and which are missing: each once, with what gets it."""
 
+import io
 import json
 import pickle
 import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+from builders.catalogue import Definition
 from builders.errors import MissingFile, SourceError
 from pipelines import build, fetch
+from pipelines.raw import locations
+from pipelines.raw.download import DownloadRequest
 from pipelines.raw.missing_files import (
     NeededFiles,
     download_page,
     find_buildable,
     find_missing_files,
+    large_download,
     list_needs,
     missing_files_summary,
     plan_downloads,
@@ -33,9 +39,14 @@ def raw(tmp_path: Path) -> RawSettings:
     return RawSettings(raw_dir=tmp_path / "raw", cache=tmp_path / "cache", offline=True, lock=tmp_path / "lock.json")
 
 
+def datasets(*names: str) -> list[tuple[Definition, str]]:
+    """Some datasets with their newest versions."""
+    return [(definition, definition.dataset.newest) for definition in map(definition_of, names)]
+
+
 def needs(*names: str) -> list[NeededFiles]:
     """All files of some datasets."""
-    return list_needs([(definition, definition.dataset.newest) for definition in map(definition_of, names)])
+    return list_needs(datasets(*names))
 
 
 def run(command: Callable[[], int], raw: RawSettings, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
@@ -228,7 +239,10 @@ def test_fetch_dry_run_prints_the_totals_of_each_source_and_creates_nothing(
     assert out.startswith(
         "cedr: to download 1 file, 693 KB\n  main.zip  693 KB  download\n    https://sagteam.ru/cedr/main.zip\n"
     )
-    assert out.endswith("\ntotal: to download 4 files, at least 379.4 MB (2 of unknown size)\n")
+    assert out.endswith(
+        "\ntotal: to download 4 files, at least 379.4 MB (2 of unknown size)\n"
+        "time: about 38 s to download at 10 MB a second\n"
+    )
     assert not cache.exists()
 
 
@@ -243,3 +257,75 @@ def test_fetch_dry_run_fails_as_fetching_would_where_a_file_cannot_be_had(
     assert (genie["name"], genie["origin"]) == ("genie/ratings.jsonl", "by-hand")
     assert (terra["name"], terra["bytes"]) == ("terra/TERRa.zip", 907_346)
     assert err.startswith("1 raw file is missing\n\nto be fetched by hand\n  genie/ratings.jsonl\n")
+
+
+def test_a_dry_run_says_what_is_made_here_and_whose_terms_come_first(tmp_path: Path) -> None:
+    raw = RawSettings(raw_dir=None, cache=tmp_path, lock=tmp_path / "lock.json")
+    page = download_page(plan_downloads(needs("query2doc-contrastive", "lmsys-reranking"), raw))
+    assert "  benchmark-index.parquet  size unknown  made here" in page
+    assert " ".join(page[-3:]).endswith(
+        "at 10 MB a second; what is made here:       embedding-datasets fetch NAME... --plan "
+        "accept the terms at https://huggingface.co/datasets/lmsys/chatbot_arena_conversations"
+    )
+
+
+# A question before a large download
+
+
+def test_what_is_large_or_of_unknown_size_is_asked_for_and_nothing_else(tmp_path: Path) -> None:
+    raw = RawSettings(raw_dir=None, cache=tmp_path, lock=tmp_path / "lock.json")
+    assert large_download(datasets("cedr-classification", "genie-reranking"), None, raw) == ""
+    assert large_download(datasets("habr-contrastive"), None, raw) == "to download: 1 file, 3.5 GB, about 5 min 49 s"
+    unknown = large_download(datasets("rubq-retrieval"), None, raw)
+    assert unknown.endswith("; of unknown size: rubq/RuBQ_2.0_test.json, rubq/RuBQ_2.0_paragraphs.json")
+    assert large_download(datasets("rubq-retrieval"), None, replace(raw, offline=True)) == ""
+
+
+class Keyboard(io.StringIO):
+    """Standard input of a person at a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("keyboard", "typed", "options", "goes_on"),
+    [
+        (Keyboard, "y\n", (), True),
+        (Keyboard, "n\n", (), False),
+        (Keyboard, "\n", (), False),
+        (Keyboard, "", (), False),
+        (Keyboard, "n\n", ("--yes",), True),
+        (io.StringIO, "n\n", (), True),
+    ],
+    ids=["yes", "no", "Enter", "end of input", "--yes", "no terminal"],
+)
+@pytest.mark.parametrize("command", [fetch, build])
+def test_a_person_at_a_terminal_is_asked_before_a_large_download_and_a_script_is_told(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    command: ModuleType,
+    keyboard: type[io.StringIO],
+    typed: str,
+    options: tuple[str, ...],
+    goes_on: bool,
+) -> None:
+    tried: list[str] = []
+
+    def download(request: DownloadRequest, *_: object) -> None:
+        tried.append(request.name)
+        raise SourceError("tried").lacking(request.name, "unavailable")
+
+    monkeypatch.setattr(locations, "download_file", download)
+    monkeypatch.setattr("sys.stdin", keyboard(typed))
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    output = ["--output", str(tmp_path)] if command is build else []
+    monkeypatch.setattr("sys.argv", ["command", "terra", "esnli", "habr", "--cache", str(tmp_path), *output, *options])
+    if goes_on:
+        assert command.main() == 3
+    else:
+        with pytest.raises(SourceError, match="nothing was downloaded"):
+            command.main()
+    assert bool(tried) == goes_on
+    assert "to download: 6 files, 3.7 GB, about 6 min 10 s" in capsys.readouterr().err

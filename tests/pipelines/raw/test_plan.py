@@ -17,6 +17,7 @@ from tests.support.releases import NAMES, definition_of
 
 STUB = """#!/bin/sh
 echo "$@" >> "$LOG"
+case "$1 $2" in "$FAIL"*) exit ${CODE:-3};; esac
 if test "$1" = contamination; then shift 4; mkdir -p "$(dirname "$2")"; echo index > "$2"; fi
 """
 
@@ -26,8 +27,8 @@ def script(*names: str) -> list[str]:
     return plan_script(list_needs(datasets), RawSettings(mirrors=()))
 
 
-def run_script(lines: list[str], folder: Path) -> tuple[list[str], list[str]]:
-    """The commands that a script runs, and what it says that a person must get."""
+def run_script(lines: list[str], folder: Path, fail: str = "nothing", code: int = 0) -> tuple[list[str], list[str]]:
+    """The commands that a script runs, and what it says. fail: the beginning of commands that fail. code: how the script ends."""
     stub = folder / "bin" / "embedding-datasets"
     stub.parent.mkdir(exist_ok=True)
     stub.write_text(STUB)
@@ -38,10 +39,13 @@ def run_script(lines: list[str], folder: Path) -> tuple[list[str], list[str]]:
         "PATH": f"{stub.parent}{os.pathsep}{os.environ['PATH']}",
         "LOG": str(log),
         "RAW": str(folder / "raw"),
+        "FAIL": fail,
+        "CODE": str(code),
     }
     done = subprocess.run(
-        ["sh"], input="\n".join(lines), env=environment, cwd=folder, capture_output=True, text=True, check=True
+        ["sh"], input="\n".join(lines), env=environment, cwd=folder, capture_output=True, text=True, check=False
     )
+    assert done.returncode == code
     return log.read_text().replace(str(folder / "raw"), "RAW").splitlines(), done.stderr.splitlines()
 
 
@@ -49,8 +53,8 @@ def test_a_script_fetches_makes_and_builds_in_order_and_makes_nothing_twice(tmp_
     lines = script("habr-contrastive", "ru-hnp-contrastive", "sts22-ru")
     commands, said = run_script(lines, tmp_path)
     assert commands == [
-        "fetch habr-contrastive@2.1.0 ru-hnp-contrastive@2.0.0 sts22-ru@2.0.0 --raw-dir RAW",
-        "build rumteb ateb --raw-dir RAW",
+        "fetch habr-contrastive@2.1.0 ru-hnp-contrastive@2.0.0 sts22-ru@2.0.0 --yes --raw-dir RAW",
+        "build rumteb ateb --yes --raw-dir RAW",
         "contamination index rumteb ateb --output RAW/benchmark-index.parquet",
         "decide habr --raw-dir RAW",
         "build habr-contrastive@1.0.0 --raw-dir RAW",
@@ -97,4 +101,31 @@ def test_what_may_vanish_first_is_mirrored_first_where_its_licence_permits_copie
 @pytest.mark.parametrize("name", ["georeview-classification", "cedr-classification"])
 def test_a_plan_ends_with_the_command_that_mirrors(name: str) -> None:
     source = definition_of(name).source.name
-    assert script(name)[-1].startswith(f'# embedding-datasets publish --raw {source} --org "$ORG" --raw-dir "$RAW"')
+    assert script(name)[-2].startswith(f'# embedding-datasets publish --raw {source} --org "$ORG" --raw-dir "$RAW"')
+
+
+def test_a_script_goes_on_after_a_failure_and_ends_with_all_of_them_and_the_code_of_the_first(tmp_path: Path) -> None:
+    lines = script("cedr-classification", "ru-stsbenchmark-sts")
+    commands, said = run_script(lines, tmp_path, fail="fetch", code=5)
+    assert [command.split()[0] for command in commands] == ["fetch", "decide", "build"]
+    assert said[-2] == "failed:"
+    assert said[-1].startswith("  exit code 5: embedding-datasets fetch cedr-classification@4.0.0 ")
+    assert said[-1].endswith(" --yes --raw-dir " + str(tmp_path / "raw"))
+    _, said = run_script(lines, tmp_path, fail="", code=4)
+    assert [line.split()[4] for line in said[-3:]] == ["fetch", "decide", "build"]
+
+
+def test_steps_have_a_time_by_their_sizes_and_say_whether_a_gpu_is_used() -> None:
+    lines = script("multi-para-crawl-contrastive", "opus-100-contrastive")
+    steps = {
+        " ".join(shlex.split(line)[2:4]): line.partition("  # ")[2] for line in lines if line.startswith("run emb")
+    }
+    # by hand: 657,054,876 bytes; 500 KB/s and 2 KB/s; 300,000 pairs of two texts, 20 a second; no size of OPUS-100 is known
+    assert steps["decide multi_para_crawl"] == "about 91 h 37 min; much less with a GPU"
+    assert steps["decide multi-para-crawl-contrastive"] == "about 8 h 20 min; no GPU is used"
+    assert steps["decide opus_100"] == "a time nobody knows, as the size; no GPU is used"
+    assert script("cedr-classification")[3:5] == [
+        "# disk: 1 file, 693 KB to download, and as much again for releases",
+        "# time: estimates, for two cores and 10 MB a second from the network",
+    ]
+    assert script("cedr-classification")[5].endswith("# about 0.1 s")

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,7 +14,19 @@ from pipelines.raw.probing import MEMORY, Judgement, ProbedFile, ProbePatience, 
 from pipelines.raw.settings import RawSettings
 from tests.support.downloads import PAGE, Waits
 from tests.support.faulty_server import Fault, FaultyServer
-from tests.support.raw_files import COMMIT, CONTENT, OTHER, PIN, TOKEN, git_blob, serve, sha256, source_of
+from tests.support.raw_files import (
+    COMMIT,
+    CONTENT,
+    OTHER,
+    PIN,
+    TOKEN,
+    error_of,
+    git_blob,
+    locate_file,
+    serve,
+    sha256,
+    source_of,
+)
 
 PATH = "/file.jsonl"
 ON_HUB = f"/datasets/org/data/resolve/{COMMIT}/f.txt"
@@ -325,6 +338,21 @@ def test_a_host_that_is_not_found_is_asked_once(raw_settings: RawSettings, waits
     [probed] = ask(raw_settings, https("https://nowhere.invalid/a.csv"), waits=waits)
     assert probed.judgement.state == "unreachable"
     assert waits == AsyncWaits()
+    page = " ".join("\n".join(probe_page([probed], raw_settings.cache)).split())
+    assert page.endswith("to do run the command again later; check the network 1 file: 1 unreachable")
+
+
+def test_where_the_host_of_the_hub_is_not_found_its_setting_is_named(
+    raw_settings: RawSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, rest in (("ENDPOINT", ""), ("HUGGINGFACE_CO_URL_TEMPLATE", "/{repo_id}/resolve/{revision}/{filename}")):
+        monkeypatch.setattr(f"huggingface_hub.constants.{name}", f"https://hub.invalid{rest}")
+    settings = replace(raw_settings, hub=None)
+    file = hub("o/r", COMMIT, "a.csv")
+    page = " ".join("\n".join(probe_page(ask(settings, file), raw_settings.cache)).split())
+    hint = "check the network, and HF_ENDPOINT, which says where the Hub is: now hub.invalid"
+    assert f"run the command again later; {hint}" in page
+    assert str(error_of(locate_file, file, settings).todo).startswith(hint)
 
 
 @pytest.mark.parametrize(
