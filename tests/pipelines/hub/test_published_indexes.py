@@ -208,6 +208,23 @@ def test_training_sets_take_a_published_index_by_its_digest(
     assert len([request for request in hub.log if request.path in downloads]) == len(downloads)
 
 
+def test_one_entry_of_the_lock_file_is_the_digest_of_the_index_for_all_training_sets(
+    hub: LoopbackHub, index: Path, connect: Callable[[], Any], tmp_path: Path
+) -> None:
+    publish_index(index_to_publish(index, "1.0.0"), OPTIONS, connect())
+    entry = {"sha256": file_sha256(index), "bytes": index.stat().st_size}
+    (tmp_path / "lock.json").write_text(json.dumps({"benchmark-index.parquet": entry}))
+    mirrors = parse_mirrors(f"hf://datasets/{REPO}")
+    settings = RawSettings(None, tmp_path / "new", hub=hub.url, mirrors=mirrors, lock=tmp_path / "lock.json")
+    for name, origin in (("ru-hnp", "mirror"), ("query2doc", "cache")):
+        found = locate(training_source(name), "index", settings)
+        assert (found.origin, found.sha256, found.verified) == (origin, entry["sha256"], True)
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "raw" / "benchmark-index.parquet").write_bytes(b"another index")
+    with pytest.raises(SourceError, match="is not the pinned file"):
+        locate(training_source("ru-hnp"), "index", replace(settings, raw_dir=tmp_path / "raw"))
+
+
 def test_the_command_shows_a_plan_then_publishes(
     hub: LoopbackHub, index: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
