@@ -35,8 +35,6 @@ from pipelines.checking.datasets import ForeignDataset, ForeignOptions, find_fil
 from pipelines.checking.targets import Target, dataset_name, define_release, locate_target, resolve_targets
 from pipelines.decontamination.fingerprints import fingerprint_texts
 from pipelines.decontamination.index_file import (
-    FORMAT,
-    PRINTS,
     IndexTable,
     Record,
     TextIndex,
@@ -281,22 +279,15 @@ def _index_batch(source: _Source, batch: Batch) -> pa.Table:
     numbers = (
         rows[label_column] if label_column in rows.columns else pl.repeat(None, len(rows), dtype=pl.Int64, eager=True)
     )
-    columns_of_texts = {name: getattr(prints, name) for name in PRINTS[FORMAT]}
-    for name in ("bands", "seeds"):
-        rows_of_numbers = columns_of_texts[name]
-        offsets = pa.array(rows_of_numbers.offsets.astype(np.int32))
-        columns_of_texts[name] = pl.Series(pa.ListArray.from_arrays(offsets, pa.array(rows_of_numbers.values)))
-    frame = pl.DataFrame(
-        {
-            "table": np.tile(np.arange(source.first_table, source.first_table + columns, dtype=np.uint16), len(rows)),
-            "row": interleave([row_names] * columns),
-            "label": np.repeat(hash_labels(label_texts(numbers)), columns),
-            "label_name": np.repeat(hash_labels(_label_names(source, rows, numbers)), columns),
-            "positives": interleave([positives] * columns),
-            **columns_of_texts,
-        }
+    tables = np.arange(source.first_table, source.first_table + columns, dtype=np.uint16)
+    entries = prints.with_columns(
+        table=np.tile(tables, len(rows)),
+        row=interleave([row_names] * columns),
+        label=np.repeat(hash_labels(label_texts(numbers)), columns),
+        label_name=np.repeat(hash_labels(_label_names(source, rows, numbers)), columns),
+        positives=interleave([positives] * columns),
     )
-    return to_entries(frame)
+    return to_entries(entries)
 
 
 def hash_labels(labels: pl.Series) -> Array:
