@@ -80,8 +80,7 @@ def _sides(name: str, text: pl.Expr) -> Texts:
 
 
 Array = npt.NDArray[Any]
-Batch = tuple[pl.DataFrame, pl.Series, pl.Series]  # texts and labels of rows, their names, their positives
-
+NO_POSITIVES = pl.DataFrame(schema={"query-id": pl.String, "positives": pl.List(pl.UInt32)})
 BATCH_ROWS = 20_000
 
 
@@ -114,14 +113,14 @@ class IndexedDataset:
 
 @dataclass(frozen=True)
 class _Source:
-    """One or two texts of each row of a table, and the number of their first entry and of their first IndexTable."""
+    """One or two texts of each row of a table, and the number of their first IndexTable. positives: see _find_positives."""
 
     dataset: IndexedDataset
     config: str
     frame: pl.LazyFrame
     texts: Texts
-    first_entry: int
     first_table: int
+    positives: pl.DataFrame
 
 
 def index_tables(
@@ -163,18 +162,21 @@ def _choose_splits(dataset: IndexedDataset, splits: Sequence[str]) -> list[str]:
 def _index_dataset(dataset: IndexedDataset, splits: Sequence[str], tables: list[IndexTable]) -> Iterator[pa.Table]:
     """The entries of a dataset; adds its tables to the list."""
     for split in splits:
-        documents = _Documents(dataset, split)
+        positives = NO_POSITIVES
         for layout in text_layouts(dataset.task):
             frame = _require_table(dataset, layout, split)
             rows = count_rows(frame)
             for texts in table_texts(layout, frame):
                 first = sum(table.rows for table in tables)
                 require_room(first + rows * len(texts), len(tables) + len(texts))
-                source = _Source(dataset, layout.config, frame, texts, first, len(tables))
+                of_queries = positives if layout.config == "queries" else NO_POSITIVES
+                source = _Source(dataset, layout.config, frame, texts, len(tables), of_queries)
+                if layout.config == "corpus":
+                    positives = _find_positives(dataset, split, first)
                 tables += _describe_tables(source, split, rows)
                 name = f"{tables[-1].config}/{tables[-1].split}"
                 with stage(f"fingerprints of {dataset.dataset} {name}", total=rows, unit="rows") as advance:
-                    yield from map_in_order(partial(_index_batch, source), _read_batches(source, documents, advance))
+                    yield from map_in_order(partial(_index_batch, source), _read_batches(source, advance))
 
 
 def _describe_tables(source: _Source, split: str, rows: int) -> list[IndexTable]:
@@ -210,33 +212,26 @@ def _require_table(dataset: IndexedDataset, layout: tasks.Layout, split: str) ->
     return frame
 
 
-class _Documents:
-    """The entries of a split's relevant documents, collected while its corpus is read and given to its queries."""
+def _find_positives(dataset: IndexedDataset, split: str, first_entry: int) -> pl.DataFrame:
+    """The entries of the relevant documents of queries. first_entry: that of the corpus.
 
-    def __init__(self, dataset: IndexedDataset, split: str) -> None:
-        schema = {"query-id": pl.String, "corpus-id": pl.String}
-        self.qrels = pl.DataFrame(schema=schema)
-        qrels = dataset.frames.get("qrels", {}).get(split)
-        if qrels is not None and {*schema, "score"} <= set(qrels.collect_schema().names()):
-            positive = qrels.filter(pl.col("score") > 0).select(pl.col(*schema).cast(pl.String))
-            self.qrels = positive.collect(engine="streaming")
-        self.entries = [pl.DataFrame(schema={"corpus-id": pl.String, "entry": pl.UInt32})]
-
-    def add(self, ids: pl.Series, first_entry: int) -> None:
-        """Remember the entries of documents that are relevant to a query; they have these ids and follow each other."""
-        frame = pl.DataFrame({"corpus-id": ids, "entry": first_entry + np.arange(len(ids), dtype=np.uint32)})
-        self.entries.append(frame.join(self.qrels, on="corpus-id", how="semi", maintain_order="left"))
-
-    def of_queries(self, ids: pl.Series) -> pl.Series:
-        """For each query the entries of its relevant documents, ascending."""
-        asked = pl.DataFrame({"query-id": ids})
-        qrels = self.qrels.join(asked, on="query-id", how="semi").join(pl.concat(self.entries), on="corpus-id")
-        lists = qrels.group_by("query-id").agg(pl.col("entry").unique().sort())
-        return asked.join(lists, on="query-id", how="left", maintain_order="left")["entry"].fill_null([])
+    Columns: query-id (String), positives (List(UInt32), ascending).
+    """
+    qrels, corpus = dataset.frames.get("qrels", {}).get(split), dataset.frames["corpus"][split]
+    name = row_id(corpus.collect_schema().names())
+    judged = {"query-id", "corpus-id", "score"}
+    if qrels is None or name is None or not judged <= set(qrels.collect_schema().names()):
+        return NO_POSITIVES
+    documents = corpus.select(name.cast(pl.String).fill_null("").alias("corpus-id")).with_row_index(
+        "entry", first_entry
+    )
+    positive = qrels.filter(pl.col("score") > 0).select(pl.col("query-id", "corpus-id").cast(pl.String))
+    entries = positive.join(documents, on="corpus-id").group_by("query-id")
+    return entries.agg(positives=pl.col("entry").unique().sort()).collect(engine="streaming")
 
 
-def _read_batches(source: _Source, documents: _Documents, advance: Callable[[int], None]) -> Iterator[Batch]:
-    """The rows of a table in batches, each with the number of its first row."""
+def _read_batches(source: _Source, advance: Callable[[int], None]) -> Iterator[pl.DataFrame]:
+    """The rows of a table in batches, each with the columns __text0, __text1, __name, positives; __label, __label_text."""
     texts = {f"__text{number}": text for number, text in enumerate(source.texts.values())}
     names = source.frame.collect_schema().names()
     labels = [label for label in (source.dataset.task.type.label,) if label in names]
@@ -247,13 +242,10 @@ def _read_batches(source: _Source, documents: _Documents, advance: Callable[[int
     names_of_rows = _name_rows(source.frame) if row_name is None else pl.Series(dtype=pl.String)
     start = 0
     while len(batch := wanted.slice(start, BATCH_ROWS).collect(engine="streaming")):
-        row_names = names_of_rows.slice(start, len(batch)) if row_name is None else batch["__name"]
-        positives = pl.repeat([], len(batch), dtype=pl.List(pl.UInt32), eager=True)
-        if source.config == "corpus":
-            documents.add(row_names, source.first_entry + start)
-        elif source.config == "queries":
-            positives = documents.of_queries(row_names)
-        yield batch, row_names, positives
+        if row_name is None:
+            batch = batch.with_columns(__name=names_of_rows.slice(start, len(batch)))
+        batch = batch.join(source.positives, left_on="__name", right_on="query-id", how="left", maintain_order="left")
+        yield batch.with_columns(pl.col("positives").fill_null([]))
         advance(len(batch))
         start += BATCH_ROWS
 
@@ -269,9 +261,8 @@ def _name_rows(frame: pl.LazyFrame) -> pl.Series:
     return pl.concat(parts).select(named).to_series()
 
 
-def _index_batch(source: _Source, batch: Batch) -> pa.Table:
+def _index_batch(source: _Source, rows: pl.DataFrame) -> pa.Table:
     """The entries of some rows of a table."""
-    rows, row_names, positives = batch
     columns = len(source.texts)
     texts = [rows[f"__text{number}"].cast(pl.String).fill_null("") for number in range(columns)]
     prints = fingerprint_texts(interleave(texts))
@@ -282,10 +273,10 @@ def _index_batch(source: _Source, batch: Batch) -> pa.Table:
     tables = np.arange(source.first_table, source.first_table + columns, dtype=np.uint16)
     entries = prints.with_columns(
         table=np.tile(tables, len(rows)),
-        row=interleave([row_names] * columns),
+        row=interleave([rows["__name"]] * columns),
         label=np.repeat(hash_labels(label_texts(numbers)), columns),
         label_name=np.repeat(hash_labels(_label_names(source, rows, numbers)), columns),
-        positives=interleave([positives] * columns),
+        positives=interleave([rows["positives"]] * columns),
     )
     return to_entries(entries)
 
