@@ -9,7 +9,7 @@ system keeps no more of the file than there is room for.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -66,12 +66,6 @@ def table_texts(layout: Layout, frame: pl.LazyFrame) -> list[Texts]:
     if not both["rows"][0] or both["sided"][0] < both["rows"][0]:
         return [columns]
     return [columns, _sides(name, text)]
-
-
-def texts_with(layout: Layout, column: str) -> Texts | None:
-    """The texts of `table_texts` that include a column; None for a column that is not among them."""
-    columns = model_inputs(layout)
-    return next((texts for texts in (columns, *(_sides(*item) for item in columns.items())) if column in texts), None)
 
 
 def _sides(name: str, text: pl.Expr) -> Texts:
@@ -150,13 +144,9 @@ def index_tables(
 
 def _choose_splits(dataset: IndexedDataset, splits: Sequence[str]) -> list[str]:
     """The splits of a dataset to index: the one that a benchmark evaluates, and those requested that it has."""
-    available = available_splits(dataset.task, dataset.frames)
-    if dataset.splits:
-        return [split for split in available if split in dataset.splits]
-    evaluated = tasks.evaluated_split(dataset.task)
-    if evaluated not in available:
-        evaluated = available[-1] if available else ""
-    return [split for split in available if split == evaluated or split in splits]
+    available, evaluated = available_splits(dataset.task, dataset.frames), tasks.evaluated_split(dataset.task)
+    usual = [evaluated] if evaluated in available else available[-1:]
+    return [split for split in available if split in (dataset.splits or [*usual, *splits])]
 
 
 def _index_dataset(dataset: IndexedDataset, splits: Sequence[str], tables: list[IndexTable]) -> Iterator[pa.Table]:
@@ -372,11 +362,12 @@ def open_texts(index: TextIndex, path: Path) -> StoredTexts:
 
 
 def _read_texts(tables: Sequence[IndexTable], datasets: Sequence[IndexedDataset]) -> Iterator[pl.Series]:
-    """The texts of all entries, in their order; null where they are not available."""
+    """The texts of all entries, in their order; null where they are not available, and behind the end of a shorter table."""
+    frames = _available_texts(datasets)
     for number, table in enumerate(tables):
         if table.pair is not None and table.pair < number:
             continue  # its texts are read with those of the other table
-        frame = next((frame for dataset in datasets if (frame := _frame_of(dataset, table)) is not None), None)
+        frame = frames.get((table.identity, table.config, table.split, table.column))
         columns = 1 if table.pair is None else 2
         with stage(f"texts of {table.dataset} {table.config}/{table.split}", total=table.rows, unit="rows") as advance:
             for start in range(0, table.rows, BATCH_ROWS):
@@ -389,16 +380,18 @@ def _read_texts(tables: Sequence[IndexTable], datasets: Sequence[IndexedDataset]
                 advance(BATCH_ROWS)
 
 
-def _frame_of(dataset: IndexedDataset, table: IndexTable) -> pl.LazyFrame | None:
-    """The texts of the rows of a table, if it is one of the dataset's; None where it is not, or has other rows."""
-    if dataset.identity != table.identity:
-        return None
-    for layout in text_layouts(dataset.task):
-        for split, frame in dataset.frames.get(layout.config, {}).items():
-            if dataset.own_location(layout.config, split) == (table.config, table.split):
-                texts = texts_with(layout, table.column)
-                return None if texts is None else frame.select(**texts)
-    return None
+def _available_texts(
+    datasets: Sequence[IndexedDataset],
+) -> dict[tuple[tuple[str, str, str], str, str, str], pl.LazyFrame]:
+    """The one or two texts of each row, by the identity, config, split and column of an IndexTable."""
+    return {
+        (dataset.identity, *dataset.own_location(layout.config, split), column): frame.select(**texts)
+        for dataset in reversed(datasets)  # so that the first of two with the same identity is read
+        for layout in text_layouts(dataset.task)
+        for texts in (model_inputs(layout), *(_sides(*item) for item in model_inputs(layout).items()))
+        for split, frame in dataset.frames.get(layout.config, {}).items()
+        for column in texts
+    }
 
 
 NOT_BUILT = "not built"
@@ -439,11 +432,9 @@ def available_releases(tables: Iterable[IndexTable], releases: Path) -> list[Ind
         if not digest or name not in catalogue.entries():
             continue  # a name in a file of others must not become a path
         release_dir = releases / name / version
-        try:
-            same = (release_dir / MANIFEST).is_file() and require_manifest(release_dir).content_sha256 == digest
-            found += [from_release(release_dir)] if same else []
-        except ReleaseError:
-            continue  # damaged: its texts are not available
+        with suppress(ReleaseError):  # damaged: its texts are not available
+            if (release_dir / MANIFEST).is_file() and require_manifest(release_dir).content_sha256 == digest:
+                found.append(from_release(release_dir))
     return found
 
 
