@@ -64,16 +64,12 @@ def main() -> int:
 
 
 def _index(options: argparse.Namespace) -> int:
-    from pipelines.decontamination import pages as page
-    from pipelines.decontamination.index_file import Record, Unread, read_record
-    from pipelines.decontamination.indexing import find_datasets, index_tables, indexing_rows
-    from pipelines.decontamination.mteb_tasks import index_mteb
+    from pipelines.decontamination import index_file, indexing, mteb_tasks, pages
     from pipelines.process.stages import show_stages
     from pipelines.raw.digests import default_cache
 
     options.output.parent.mkdir(parents=True, exist_ok=True)
     with show_stages("index"):
-        missing: list[Unread] | None = [] if options.all_built else None
         names = options.names or (["all"] if options.all_built else [])
         if bool(names) == bool(options.mteb):
             what = "name datasets, or pass --all-built" + ", and no --mteb" * bool(names)
@@ -83,100 +79,89 @@ def _index(options: argparse.Namespace) -> int:
                 "with --mteb, splits, subsets, columns and types are mteb's", todo="leave these options out"
             )
         if options.mteb:
-            tables = index_mteb(options.mteb, options.output, default_cache())
+            tables = mteb_tasks.index_mteb(options.mteb, options.output, default_cache())
         else:
-            datasets = find_datasets(names, options.releases, command.foreign_options(options), missing)
-            with indexing_rows(names):
-                record = Record(unread=tuple(missing)) if missing else None
-                tables = index_tables(datasets, options.output, options.splits, record)
-    record = read_record(options.output)
+            missing: list[index_file.Unread] | None = [] if options.all_built else None
+            datasets = indexing.find_datasets(names, options.releases, command.foreign_options(options), missing)
+            with indexing.indexing_rows(names):
+                record = index_file.Record(unread=tuple(missing)) if missing else None
+                tables = indexing.index_tables(datasets, options.output, options.splits, record)
+    record = index_file.read_record(options.output)
     if options.json:
-        command.print_json(page.index_to_json(tables, options.output, record))
+        command.print_json(pages.index_to_json(tables, options.output, record))
     else:
-        command.print_page(page.index_page(tables, options.output, record, width=command.width()))
+        command.print_page(pages.index_page(tables, options.output, record, width=command.width()))
     return 0
 
 
 def _scan(options: argparse.Namespace) -> int:
-    from pipelines.checking.corpora import open_corpus
-    from pipelines.checking.verdict import parse_conditions
-    from pipelines.decontamination.clean import check_target
-    from pipelines.decontamination.engines import Engine
-    from pipelines.decontamination.index_file import read_index_tables
-    from pipelines.decontamination.indexing import available_releases, find_datasets
-    from pipelines.decontamination.pages import GRAMMAR, met_conditions, scan_page, scan_to_json
-    from pipelines.decontamination.scans import open_scan, summarise
+    from pipelines.checking import corpora, verdict
+    from pipelines.decontamination import clean, engines, index_file, indexing, pages, scans
     from pipelines.hub.published_indexes import find_index
     from pipelines.process.stages import show_stages
     from pipelines.raw.digests import default_cache
 
-    conditions = parse_conditions(options.fail_on, GRAMMAR)
-    engine = Engine(options.engine, options.jobs, options.address)
+    conditions = verdict.parse_conditions(options.fail_on, pages.GRAMMAR)
+    engine = engines.Engine(options.engine, options.jobs, options.address)
     cache = options.cache or default_cache()
     with show_stages("scan"):
         index = find_index(options.index, cache)
-        tables = read_index_tables(index)
-        corpus = open_corpus(options.corpus, options.text, releases=options.releases, cache=cache)
+        tables = index_file.read_index_tables(index)
+        corpus = corpora.open_corpus(options.corpus, options.text, releases=options.releases, cache=cache)
         if options.clean:
-            check_target([*(file for file, _ in corpus.files), *corpus.empty], options.clean)
-        datasets = available_releases(tables, options.releases)
-        datasets += find_datasets(options.benchmark, options.releases, command.foreign_options(options))
-        scans = cache / "scans"
+            clean.check_target([*(file for file, _ in corpus.files), *corpus.empty], options.clean)
+        datasets = indexing.available_releases(tables, options.releases)
+        datasets += indexing.find_datasets(options.benchmark, options.releases, command.foreign_options(options))
         choices = {"threshold": options.threshold, "whole_texts": options.whole_texts}
-        with open_scan(corpus, index, datasets, engine, checkpoints=scans, **choices) as scan:
-            summaries = summarise(scan)
-            met = met_conditions(conditions, scan.sums, summaries)
+        with scans.open_scan(corpus, index, datasets, engine, checkpoints=cache / "scans", **choices) as scan:
+            summaries = scans.summarise(scan)
+            met = pages.met_conditions(conditions, scan.sums, summaries)
             lines = _write(scan, summaries, options)
     if options.json:
-        for line in scan_to_json(scan, summaries):
+        for line in pages.scan_to_json(scan, summaries):
             command.print_json(line)
     else:
         lines += [f"fails on: {', '.join(met)}"] if met else []
-        command.print_page([*scan_page(scan, summaries, width=command.width()), *lines])
+        command.print_page([*pages.scan_page(scan, summaries, width=command.width()), *lines])
     return int(bool(met))
 
 
 def _write(scan: Scan, summaries: list[TableSummary], options: argparse.Namespace) -> list[str]:
     """Write what the options ask for; returns a line for each output."""
-    from pipelines.decontamination import pages
-    from pipelines.decontamination.clean import write_clean
-    from pipelines.decontamination.scans import rows_to_drop, write_flags, write_matches
+    from pipelines.decontamination import clean, pages, scans
 
     lines = []
     if options.matches:
-        write_matches(scan, options.matches)
+        scans.write_matches(scan, options.matches)
         lines.append(f"{options.matches}: every match")
     if options.flag:
-        write_flags(scan, options.flag)
+        scans.write_flags(scan, options.flag)
         lines.append(f"{options.flag}: the rows of the benchmarks that were found")
     if options.html:
         pages.write(options.html, scan, summaries)
         lines.append(f"{options.html}: a page to read in a browser")
     if options.clean:
-        files = [*(file for file, _ in scan.corpus.files), *scan.corpus.empty]
-        drop, overwrite = rows_to_drop(scan), options.overwrite
-        clean = write_clean(
-            files,
-            drop,
+        cleaned = clean.write_clean(
+            [*(file for file, _ in scan.corpus.files), *scan.corpus.empty],
+            scans.rows_to_drop(scan),
             options.clean,
             scanned=scan.files,
             unread=scan.sums.unread.to_dicts(),
             jobs=options.jobs,
-            overwrite=overwrite,
+            overwrite=options.overwrite,
         )
-        lines += pages.clean_page(clean, options.clean)
+        lines += pages.clean_page(cleaned, options.clean)
     return lines
 
 
 def _map(options: argparse.Namespace) -> int:
     from pipelines.checking.datasets import ForeignOptions
-    from pipelines.decontamination import contamination_map
-    from pipelines.decontamination.indexing import find_datasets
+    from pipelines.decontamination import contamination_map, indexing
     from pipelines.process.stages import show_stages
     from pipelines.raw.digests import default_cache
 
     with show_stages("map"):
-        datasets = find_datasets(options.names, options.releases, ForeignOptions())
+        datasets = indexing.find_datasets(options.names, options.releases, ForeignOptions())
         found = contamination_map.make_map(datasets, options.cache or default_cache())
     if options.output:
         contamination_map.write_map(found, options.output)

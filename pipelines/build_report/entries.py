@@ -20,7 +20,7 @@ from cards.manifest import INVALID_JSON
 from pipelines.build_report.records import BuildReport, DatasetReport
 from pipelines.make import BuildSettings, make
 from pipelines.raw.digests import default_cache, lock_cached_file
-from pipelines.raw.pins import LockEntry, is_pinned, read_lock_file, record_entry
+from pipelines.raw.pins import LockEntry, is_pinned, is_shared, lock_names, read_lock_file, record_entry
 from pipelines.raw.settings import RawSettings, stored_file
 from pipelines.release import fingerprint, ledger
 from pipelines.release.content_hash import dataset_sha256
@@ -29,7 +29,7 @@ from pipelines.release.ledger import LedgerEntry
 
 @dataclass(frozen=True)
 class NewEntries:
-    """What a report adds to this checkout: lock entries by `<source>/<name>`, ledger entries by dataset and version.
+    """What a report adds to this checkout: lock entries by their name there, ledger entries by dataset and version.
 
     left_out: dataset and version, and why its ledger entry, or nothing of it, is taken.
     """
@@ -136,10 +136,18 @@ def write_entries(entries: NewEntries, lock_path: Path, ledger_path: Path) -> No
 
 
 def _lock_entries(entry: DatasetReport, definition: Definition) -> dict[str, LockEntry]:
-    """Those of files that this checkout downloads and pins by no digest."""
+    """Those of files that this checkout downloads and pins by no digest, and of a file that is the same for all sources."""
     stored = [stored_file(file) for file in definition.source.files.values()]
-    unpinned = {f"{definition.source.name}/{file.name}" for file in stored if not is_pinned(file)}
-    return {name: digest for name, digest in entry.lock.items() if name in unpinned}
+    unpinned = {f"{definition.source.name}/{file.name}": file for file in stored if not is_pinned(file)}
+    shared = {
+        unpinned[file.name].name: LockEntry(file.sha256, file.bytes)
+        for file in entry.files
+        if file.name in unpinned
+        and is_shared(unpinned[file.name])
+        and file.sha256 is not None
+        and file.bytes is not None
+    }
+    return {name: digest for name, digest in entry.lock.items() if name in unpinned} | shared
 
 
 def _unusable(entry: DatasetReport, definition: Definition) -> str:
@@ -212,13 +220,14 @@ def _unpinned(entry: DatasetReport, definition: Definition, recorded: Mapping[st
     source = definition.source
     reported = {file.name: file for file in entry.files}
     for file in (source.files[key] for key in _needed(entry, definition)):
-        name, stored = f"{source.name}/{file.name}", stored_file(file)
+        names, stored = lock_names(source.name, file), stored_file(file)
+        name = names[0]
         found = reported[name]
-        if name in recorded and recorded[name].sha256 != found.sha256:
+        if any(recorded[known].sha256 != found.sha256 for known in names if known in recorded):
             return f"{name} is not the file of the lock file"
         if file.name in source.moving and (name not in recorded or recorded[name].commit is None):
             return f"{name} is moving, and the report has no commit of it: fetch it again into an empty cache"
-        if not any(map(is_pinned, (file, stored))) and not {name, f"{source.name}/{stored.name}"} & recorded.keys():
+        if not any(map(is_pinned, (file, stored))) and not {*names, f"{source.name}/{stored.name}"} & recorded.keys():
             return f"{name} has no known digest: pin sha256 {found.sha256} in the builder if it is the right file"
     return ""
 

@@ -24,7 +24,7 @@ from pipelines.build_report.records import (
     State,
 )
 from pipelines.raw.locations import locate, plan_file
-from pipelines.raw.pins import LockEntry, is_pinned, read_lock_file
+from pipelines.raw.pins import LockEntry, find_pin, is_pinned, read_lock_file
 from pipelines.raw.requests import file_url
 from pipelines.raw.settings import RawSettings, stored_file
 from pipelines.release import fingerprint, ledger
@@ -156,8 +156,7 @@ def _known_by(source: Source, file: RawFile, raw: RawSettings) -> KnownBy:
     files = (file, stored_file(file))
     if any(map(is_pinned, files)):
         return "source"
-    committed = read_lock_file(raw.lock)
-    return "lock file" if any(f"{source.name}/{file.name}" in committed for file in files) else "nobody"
+    return "lock file" if any(find_pin(source.name, file, [raw.lock]).has_digest for file in files) else "nobody"
 
 
 def _lock_entries(source: Source, files: Sequence[ReportedFile], raw: RawSettings | None) -> dict[str, LockEntry]:

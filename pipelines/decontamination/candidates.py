@@ -42,7 +42,8 @@ def find_whole_texts(lookup: Lookup, texts: pl.Series, runs: Runs) -> tuple[Arra
     numbers = runs.numbers(starts, stops)
     without_words = np.flatnonzero(starts == stops)
     if len(without_words):
-        numbers[without_words] = rough_without_words(hash_texts(fold_texts(texts.gather(without_words))))
+        folded = pl.Series(hash_texts(fold_texts(texts.gather(without_words))))
+        numbers[without_words] = pl.select(rough_without_words(pl.lit(folded))).to_series().to_numpy()
     return lookup.rough.find(numbers)
 
 

@@ -25,18 +25,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+import pyarrow as pa
 
 from builders.shaping.folding import fold_texts, hash_texts
 from pipelines.audit.copies.near_duplicates import BANDS, band_numbers
 from pipelines.audit.copies.shingles import (
     FACTORS,
     LEAD,
-    Ragged,
     Words,
     expand_ranges,
     read_words,
     rough_shingles,
-    stack_rows,
     take_rows,
 )
 
@@ -51,6 +50,7 @@ CHUNK_ROWS = 4_000
 LETTERS = (np.arange(256, dtype=np.uint64) * np.uint64(FACTORS[1]) >> np.uint64(20)).astype(np.uint32)  # by symbol
 LETTERS *= LETTERS | np.uint32(1)
 LETTERS[[0, LEAD]] = 0
+NUMBERS = pl.List(pl.UInt32)
 INVERSE = pow(FACTORS[0], -1, 1 << 64)
 NOT_A_WORD = r"[^\p{L}\p{M}\p{N}]+"
 PROBE = (
@@ -87,54 +87,26 @@ class Runs:
         return np.add.reduceat(LETTERS[words.symbols], words.text_starts[:-1], dtype=np.uint32)
 
 
-@dataclass(frozen=True)
-class Fingerprints:
-    """The fingerprints of texts, one of each array for each text; of an empty text all are 0.
+def fingerprint_texts(texts: pl.Series) -> pl.DataFrame:
+    """The fingerprints of texts (String, without nulls), a row for each text; of an empty text all are 0.
 
-    exact, folded, words, letters: BLAKE2b (uint64) of the text, of the folded text, of the words of the folded text, and of these
-    without spaces. rough, anchor, rough_letters: the rough numbers (uint32) of all of its words, of the first ANCHOR_WORDS, 0 for
-    fewer, and of its letters. n_words: the number of words. bands: those of MinHash (uint32): BANDS for each kind of shingles,
-    words before letters. seeds: see above.
+    Columns: exact, folded, words, letters (UInt64): BLAKE2b of the text, of the folded text, of the words of the folded text, and
+    of these without spaces. rough, anchor, rough_letters (UInt32): the rough numbers of all of its words, of the first
+    ANCHOR_WORDS, 0 for fewer, and of its letters. n_words (UInt32): the number of words. bands (List(UInt32)): those of MinHash,
+    BANDS for each kind of shingles, words before letters. seeds (List(UInt32)): see above.
     """
-
-    exact: Array
-    folded: Array
-    words: Array
-    rough: Array
-    anchor: Array
-    n_words: Array
-    bands: Ragged
-    letters: Array
-    rough_letters: Array
-    seeds: Ragged
-
-
-def fingerprint_texts(texts: pl.Series) -> Fingerprints:
-    """The fingerprints of texts (String, without nulls)."""
     folded = fold_texts(texts)
-    parts = [_rough_fingerprints(texts[start:stop]) for start, stop in chunk_offsets(texts, np.arange(len(texts)))]
-    parts = parts or [_rough_fingerprints(texts.clear())]
-    rough, anchor, counts, rough_letters = (
-        np.concatenate(arrays) for arrays in zip(*(part[0] for part in parts), strict=True)
-    )
-    bands, seeds = (stack_rows(rows) for rows in zip(*(part[1] for part in parts), strict=True))
-    folded_numbers = hash_texts(folded)
-    without_words = (counts == 0) & (folded_numbers != 0)
-    rough[without_words] = rough_without_words(folded_numbers[without_words])
-    exact = hash_texts(texts)
-    exact[folded_numbers == 0] = 0
     words = words_of(folded)
-    return Fingerprints(
-        exact,
-        folded_numbers,
-        hash_texts(words),
-        rough,
-        anchor,
-        counts,
-        bands,
-        hash_letters(words),
-        rough_letters,
-        seeds,
+    parts = [_rough_fingerprints(texts[start:stop]) for start, stop in chunk_offsets(texts, np.arange(len(texts)))]
+    prints = pl.concat(parts or [_rough_fingerprints(texts)]).with_columns(
+        exact=pl.Series(hash_texts(texts)),
+        folded=pl.Series(hash_texts(folded)),
+        words=pl.Series(hash_texts(words)),
+        letters=pl.Series(hash_letters(words)),
+    )
+    return prints.with_columns(
+        exact=pl.when(pl.col("folded") != 0).then("exact").otherwise(0),
+        rough=pl.when(pl.col("n_words") == 0).then(rough_without_words(pl.col("folded"))).otherwise("rough"),
     )
 
 
@@ -155,9 +127,9 @@ def words_of(folded: pl.Series) -> pl.Series:
     return folded.str.replace_all(NOT_A_WORD, " ").str.strip_chars(" ")
 
 
-def rough_without_words(folded_numbers: Array) -> Array:
-    """The rough numbers of texts that have no words: `:)`."""
-    return (folded_numbers >> np.uint64(32)).astype(np.uint32)
+def rough_without_words(folded: pl.Expr) -> pl.Expr:
+    """The rough numbers (UInt32) of texts that have no words, `:)`, from the hashes of the folded texts."""
+    return (folded // (1 << 32)).cast(pl.UInt32)
 
 
 def chunk_offsets(texts: pl.Series, starts: Array) -> Iterator[tuple[int, int]]:
@@ -199,20 +171,17 @@ def probe_digest(names: Sequence[str]) -> str:
     names: of fields; lists come last.
     """
     digest, prints = hashlib.sha256(), fingerprint_texts(pl.Series(PROBE))
-    for name in sorted(names, key=("bands", "seeds").__contains__):
-        values = getattr(prints, name)
-        is_list = isinstance(values, Ragged)
-        digest.update(values.values.astype("<u4").tobytes() if is_list else values.astype("<u8").tobytes())
+    for name in sorted(names, key=lambda name: prints[name].dtype == NUMBERS):
+        is_list = prints[name].dtype == NUMBERS
+        values = prints[name].explode().drop_nulls() if is_list else prints[name]
+        digest.update(values.to_numpy().astype("<u4" if is_list else "<u8").tobytes())
     return digest.hexdigest()
 
 
-def _rough_fingerprints(texts: pl.Series) -> tuple[tuple[Array, ...], tuple[Ragged, Ragged]]:
-    """Rough numbers of the words, of the anchor, numbers of words, and rough numbers of letters; then bands and seeds."""
+def _rough_fingerprints(texts: pl.Series) -> pl.DataFrame:
+    """The columns of `fingerprint_texts` that need no folded text."""
     runs = read_runs(texts)
-    starts, stops = runs.words.first_words[:-1], runs.words.first_words[1:]
-    counts = stops - starts
-    rough = runs.numbers(starts, stops)
-    rough[counts == 0] = 0
+    starts, counts = runs.words.first_words[:-1], runs.words.counts
     has_anchor = counts >= ANCHOR_WORDS
     anchor = np.zeros(len(texts), np.uint32)
     anchor[has_anchor] = runs.numbers(starts[has_anchor], starts[has_anchor] + ANCHOR_WORDS)
@@ -221,9 +190,21 @@ def _rough_fingerprints(texts: pl.Series) -> tuple[tuple[Array, ...], tuple[Ragg
     offsets = np.searchsorted(rows[order], np.arange(len(texts) + 1)) * BANDS
     lengths = np.where(counts >= PASSAGE_WORDS, np.minimum(counts - SEED_WORDS + 1, MAX_SEEDS), 0)
     seeds = expand_ranges(np.zeros_like(lengths), lengths)
-    places = np.repeat(starts, lengths) + seed_positions(seeds.values, np.repeat(counts, lengths))
-    seeds = Ragged(runs.numbers(places, places + SEED_WORDS), seeds.offsets)
-    return (rough, anchor, counts.astype(np.uint32), runs.letters()), (Ragged(bands[order].ravel(), offsets), seeds)
+    positions = np.repeat(starts, lengths) + seed_positions(seeds.values, np.repeat(counts, lengths))
+    return pl.DataFrame(
+        {
+            "rough": runs.numbers(starts, starts + counts),
+            "anchor": anchor,
+            "n_words": counts.astype(np.uint32),
+            "bands": _to_lists(bands[order].ravel(), offsets),
+            "rough_letters": runs.letters(),
+            "seeds": _to_lists(runs.numbers(positions, positions + SEED_WORDS), seeds.offsets),
+        }
+    )
+
+
+def _to_lists(values: Array, offsets: Array) -> pl.Series:
+    return pl.Series(pa.ListArray.from_arrays(offsets.astype(np.int32), values), dtype=NUMBERS)
 
 
 def _mix(numbers: Array) -> Array:

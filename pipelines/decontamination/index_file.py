@@ -30,7 +30,6 @@ from pipelines.decontamination.fingerprints import (
     ANCHOR_WORDS,
     MAX_SEEDS,
     SEED_WORDS,
-    Fingerprints,
     probe_digest,
     seed_positions,
 )
@@ -57,7 +56,7 @@ SCHEMAS = {
 }
 SCHEMA = SCHEMAS[FORMAT]
 PRINTS = {  # the columns that fingerprint_texts computes
-    number: [name for name in schema.names if name in Fingerprints.__dataclass_fields__]
+    number: [name for name in schema.names if name not in ("table", "row", "label", "label_name", "positives")]
     for number, schema in SCHEMAS.items()
 }
 REPEATED = ["table", "label", "label_name"]  # columns with few values

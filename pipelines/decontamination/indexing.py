@@ -9,7 +9,7 @@ system keeps no more of the file than there is room for.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -35,8 +35,6 @@ from pipelines.checking.datasets import ForeignDataset, ForeignOptions, find_fil
 from pipelines.checking.targets import Target, dataset_name, define_release, locate_target, resolve_targets
 from pipelines.decontamination.fingerprints import fingerprint_texts
 from pipelines.decontamination.index_file import (
-    FORMAT,
-    PRINTS,
     IndexTable,
     Record,
     TextIndex,
@@ -70,20 +68,13 @@ def table_texts(layout: Layout, frame: pl.LazyFrame) -> list[Texts]:
     return [columns, _sides(name, text)]
 
 
-def texts_with(layout: Layout, column: str) -> Texts | None:
-    """The texts of `table_texts` that include a column; None for a column that is not among them."""
-    columns = model_inputs(layout)
-    return next((texts for texts in (columns, *(_sides(*item) for item in columns.items())) if column in texts), None)
-
-
 def _sides(name: str, text: pl.Expr) -> Texts:
     premise, hypothesis = side_texts(text)
     return {f"{name}[premise]": premise, f"{name}[hypothesis]": hypothesis}
 
 
 Array = npt.NDArray[Any]
-Batch = tuple[pl.DataFrame, pl.Series, pl.Series]  # texts and labels of rows, their names, their positives
-
+NO_POSITIVES = pl.DataFrame(schema={"query-id": pl.String, "positives": pl.List(pl.UInt32)})
 BATCH_ROWS = 20_000
 
 
@@ -116,14 +107,14 @@ class IndexedDataset:
 
 @dataclass(frozen=True)
 class _Source:
-    """One or two texts of each row of a table, and the number of their first entry and of their first IndexTable."""
+    """One or two texts of each row of a table, and the number of their first IndexTable. positives: see _find_positives."""
 
     dataset: IndexedDataset
     config: str
     frame: pl.LazyFrame
     texts: Texts
-    first_entry: int
     first_table: int
+    positives: pl.DataFrame
 
 
 def index_tables(
@@ -153,30 +144,29 @@ def index_tables(
 
 def _choose_splits(dataset: IndexedDataset, splits: Sequence[str]) -> list[str]:
     """The splits of a dataset to index: the one that a benchmark evaluates, and those requested that it has."""
-    available = available_splits(dataset.task, dataset.frames)
-    if dataset.splits:
-        return [split for split in available if split in dataset.splits]
-    evaluated = tasks.evaluated_split(dataset.task)
-    if evaluated not in available:
-        evaluated = available[-1] if available else ""
-    return [split for split in available if split == evaluated or split in splits]
+    available, evaluated = available_splits(dataset.task, dataset.frames), tasks.evaluated_split(dataset.task)
+    usual = [evaluated] if evaluated in available else available[-1:]
+    return [split for split in available if split in (dataset.splits or [*usual, *splits])]
 
 
 def _index_dataset(dataset: IndexedDataset, splits: Sequence[str], tables: list[IndexTable]) -> Iterator[pa.Table]:
     """The entries of a dataset; adds its tables to the list."""
     for split in splits:
-        documents = _Documents(dataset, split)
+        positives = NO_POSITIVES
         for layout in text_layouts(dataset.task):
             frame = _require_table(dataset, layout, split)
             rows = count_rows(frame)
             for texts in table_texts(layout, frame):
                 first = sum(table.rows for table in tables)
                 require_room(first + rows * len(texts), len(tables) + len(texts))
-                source = _Source(dataset, layout.config, frame, texts, first, len(tables))
+                of_queries = positives if layout.config == "queries" else NO_POSITIVES
+                source = _Source(dataset, layout.config, frame, texts, len(tables), of_queries)
+                if layout.config == "corpus":
+                    positives = _find_positives(dataset, split, first)
                 tables += _describe_tables(source, split, rows)
                 name = f"{tables[-1].config}/{tables[-1].split}"
                 with stage(f"fingerprints of {dataset.dataset} {name}", total=rows, unit="rows") as advance:
-                    yield from map_in_order(partial(_index_batch, source), _read_batches(source, documents, advance))
+                    yield from map_in_order(partial(_index_batch, source), _read_batches(source, advance))
 
 
 def _describe_tables(source: _Source, split: str, rows: int) -> list[IndexTable]:
@@ -212,33 +202,26 @@ def _require_table(dataset: IndexedDataset, layout: tasks.Layout, split: str) ->
     return frame
 
 
-class _Documents:
-    """The entries of a split's relevant documents, collected while its corpus is read and given to its queries."""
+def _find_positives(dataset: IndexedDataset, split: str, first_entry: int) -> pl.DataFrame:
+    """The entries of the relevant documents of queries. first_entry: that of the corpus.
 
-    def __init__(self, dataset: IndexedDataset, split: str) -> None:
-        schema = {"query-id": pl.String, "corpus-id": pl.String}
-        self.qrels = pl.DataFrame(schema=schema)
-        qrels = dataset.frames.get("qrels", {}).get(split)
-        if qrels is not None and {*schema, "score"} <= set(qrels.collect_schema().names()):
-            positive = qrels.filter(pl.col("score") > 0).select(pl.col(*schema).cast(pl.String))
-            self.qrels = positive.collect(engine="streaming")
-        self.entries = [pl.DataFrame(schema={"corpus-id": pl.String, "entry": pl.UInt32})]
-
-    def add(self, ids: pl.Series, first_entry: int) -> None:
-        """Remember the entries of documents that are relevant to a query; they have these ids and follow each other."""
-        frame = pl.DataFrame({"corpus-id": ids, "entry": first_entry + np.arange(len(ids), dtype=np.uint32)})
-        self.entries.append(frame.join(self.qrels, on="corpus-id", how="semi", maintain_order="left"))
-
-    def of_queries(self, ids: pl.Series) -> pl.Series:
-        """For each query the entries of its relevant documents, ascending."""
-        asked = pl.DataFrame({"query-id": ids})
-        qrels = self.qrels.join(asked, on="query-id", how="semi").join(pl.concat(self.entries), on="corpus-id")
-        lists = qrels.group_by("query-id").agg(pl.col("entry").unique().sort())
-        return asked.join(lists, on="query-id", how="left", maintain_order="left")["entry"].fill_null([])
+    Columns: query-id (String), positives (List(UInt32), ascending).
+    """
+    qrels, corpus = dataset.frames.get("qrels", {}).get(split), dataset.frames["corpus"][split]
+    name = row_id(corpus.collect_schema().names())
+    judged = {"query-id", "corpus-id", "score"}
+    if qrels is None or name is None or not judged <= set(qrels.collect_schema().names()):
+        return NO_POSITIVES
+    documents = corpus.select(name.cast(pl.String).fill_null("").alias("corpus-id")).with_row_index(
+        "entry", first_entry
+    )
+    positive = qrels.filter(pl.col("score") > 0).select(pl.col("query-id", "corpus-id").cast(pl.String))
+    entries = positive.join(documents, on="corpus-id").group_by("query-id")
+    return entries.agg(positives=pl.col("entry").unique().sort()).collect(engine="streaming")
 
 
-def _read_batches(source: _Source, documents: _Documents, advance: Callable[[int], None]) -> Iterator[Batch]:
-    """The rows of a table in batches, each with the number of its first row."""
+def _read_batches(source: _Source, advance: Callable[[int], None]) -> Iterator[pl.DataFrame]:
+    """The rows of a table in batches, each with the columns __text0, __text1, __name, positives; __label, __label_text."""
     texts = {f"__text{number}": text for number, text in enumerate(source.texts.values())}
     names = source.frame.collect_schema().names()
     labels = [label for label in (source.dataset.task.type.label,) if label in names]
@@ -249,13 +232,10 @@ def _read_batches(source: _Source, documents: _Documents, advance: Callable[[int
     names_of_rows = _name_rows(source.frame) if row_name is None else pl.Series(dtype=pl.String)
     start = 0
     while len(batch := wanted.slice(start, BATCH_ROWS).collect(engine="streaming")):
-        row_names = names_of_rows.slice(start, len(batch)) if row_name is None else batch["__name"]
-        positives = pl.repeat([], len(batch), dtype=pl.List(pl.UInt32), eager=True)
-        if source.config == "corpus":
-            documents.add(row_names, source.first_entry + start)
-        elif source.config == "queries":
-            positives = documents.of_queries(row_names)
-        yield batch, row_names, positives
+        if row_name is None:
+            batch = batch.with_columns(__name=names_of_rows.slice(start, len(batch)))
+        batch = batch.join(source.positives, left_on="__name", right_on="query-id", how="left", maintain_order="left")
+        yield batch.with_columns(pl.col("positives").fill_null([]))
         advance(len(batch))
         start += BATCH_ROWS
 
@@ -271,9 +251,8 @@ def _name_rows(frame: pl.LazyFrame) -> pl.Series:
     return pl.concat(parts).select(named).to_series()
 
 
-def _index_batch(source: _Source, batch: Batch) -> pa.Table:
+def _index_batch(source: _Source, rows: pl.DataFrame) -> pa.Table:
     """The entries of some rows of a table."""
-    rows, row_names, positives = batch
     columns = len(source.texts)
     texts = [rows[f"__text{number}"].cast(pl.String).fill_null("") for number in range(columns)]
     prints = fingerprint_texts(interleave(texts))
@@ -281,22 +260,15 @@ def _index_batch(source: _Source, batch: Batch) -> pa.Table:
     numbers = (
         rows[label_column] if label_column in rows.columns else pl.repeat(None, len(rows), dtype=pl.Int64, eager=True)
     )
-    columns_of_texts = {name: getattr(prints, name) for name in PRINTS[FORMAT]}
-    for name in ("bands", "seeds"):
-        rows_of_numbers = columns_of_texts[name]
-        offsets = pa.array(rows_of_numbers.offsets.astype(np.int32))
-        columns_of_texts[name] = pl.Series(pa.ListArray.from_arrays(offsets, pa.array(rows_of_numbers.values)))
-    frame = pl.DataFrame(
-        {
-            "table": np.tile(np.arange(source.first_table, source.first_table + columns, dtype=np.uint16), len(rows)),
-            "row": interleave([row_names] * columns),
-            "label": np.repeat(hash_labels(label_texts(numbers)), columns),
-            "label_name": np.repeat(hash_labels(_label_names(source, rows, numbers)), columns),
-            "positives": interleave([positives] * columns),
-            **columns_of_texts,
-        }
+    tables = np.arange(source.first_table, source.first_table + columns, dtype=np.uint16)
+    entries = prints.with_columns(
+        table=np.tile(tables, len(rows)),
+        row=interleave([rows["__name"]] * columns),
+        label=np.repeat(hash_labels(label_texts(numbers)), columns),
+        label_name=np.repeat(hash_labels(_label_names(source, rows, numbers)), columns),
+        positives=interleave([rows["positives"]] * columns),
     )
-    return to_entries(frame)
+    return to_entries(entries)
 
 
 def hash_labels(labels: pl.Series) -> Array:
@@ -390,11 +362,12 @@ def open_texts(index: TextIndex, path: Path) -> StoredTexts:
 
 
 def _read_texts(tables: Sequence[IndexTable], datasets: Sequence[IndexedDataset]) -> Iterator[pl.Series]:
-    """The texts of all entries, in their order; null where they are not available."""
+    """The texts of all entries, in their order; null where they are not available, and behind the end of a shorter table."""
+    frames = _available_texts(datasets)
     for number, table in enumerate(tables):
         if table.pair is not None and table.pair < number:
             continue  # its texts are read with those of the other table
-        frame = next((frame for dataset in datasets if (frame := _frame_of(dataset, table)) is not None), None)
+        frame = frames.get((table.identity, table.config, table.split, table.column))
         columns = 1 if table.pair is None else 2
         with stage(f"texts of {table.dataset} {table.config}/{table.split}", total=table.rows, unit="rows") as advance:
             for start in range(0, table.rows, BATCH_ROWS):
@@ -407,16 +380,18 @@ def _read_texts(tables: Sequence[IndexTable], datasets: Sequence[IndexedDataset]
                 advance(BATCH_ROWS)
 
 
-def _frame_of(dataset: IndexedDataset, table: IndexTable) -> pl.LazyFrame | None:
-    """The texts of the rows of a table, if it is one of the dataset's; None where it is not, or has other rows."""
-    if dataset.identity != table.identity:
-        return None
-    for layout in text_layouts(dataset.task):
-        for split, frame in dataset.frames.get(layout.config, {}).items():
-            if dataset.own_location(layout.config, split) == (table.config, table.split):
-                texts = texts_with(layout, table.column)
-                return None if texts is None else frame.select(**texts)
-    return None
+def _available_texts(
+    datasets: Sequence[IndexedDataset],
+) -> dict[tuple[tuple[str, str, str], str, str, str], pl.LazyFrame]:
+    """The one or two texts of each row, by the identity, config, split and column of an IndexTable."""
+    return {
+        (dataset.identity, *dataset.own_location(layout.config, split), column): frame.select(**texts)
+        for dataset in reversed(datasets)  # so that the first of two with the same identity is read
+        for layout in text_layouts(dataset.task)
+        for texts in (model_inputs(layout), *(_sides(*item) for item in model_inputs(layout).items()))
+        for split, frame in dataset.frames.get(layout.config, {}).items()
+        for column in texts
+    }
 
 
 NOT_BUILT = "not built"
@@ -457,11 +432,9 @@ def available_releases(tables: Iterable[IndexTable], releases: Path) -> list[Ind
         if not digest or name not in catalogue.entries():
             continue  # a name in a file of others must not become a path
         release_dir = releases / name / version
-        try:
-            same = (release_dir / MANIFEST).is_file() and require_manifest(release_dir).content_sha256 == digest
-            found += [from_release(release_dir)] if same else []
-        except ReleaseError:
-            continue  # damaged: its texts are not available
+        with suppress(ReleaseError):  # damaged: its texts are not available
+            if (release_dir / MANIFEST).is_file() and require_manifest(release_dir).content_sha256 == digest:
+                found.append(from_release(release_dir))
     return found
 
 

@@ -307,40 +307,35 @@ class Excerpt:
     absent: str = ""
 
 
-@dataclass(frozen=True)
-class Example:
-    """A match with both of its texts. where: in the corpus. row: of the benchmark."""
+def find_examples(scan: Scan) -> dict[tuple[str, ...], list[dict[str, Any]]]:
+    """Examples for each table of the index, by the values of TABLE: some of each kind, whole units first.
 
-    kind: str
-    unit: str
-    similarity: str
-    where: str
-    row: str
-    corpus: Excerpt
-    benchmark: Excerpt
-
-
-def find_examples(scan: Scan) -> dict[tuple[str, ...], list[Example]]:
-    """Examples for each table of the index, by the values of TABLE: some of each kind, whole units first."""
+    An example has kind, unit, similarity, where (in the corpus), row (of the benchmark), and both texts as an Excerpt: corpus,
+    benchmark.
+    """
     chosen = _choose(scan)
-    if not len(chosen):
-        return {}
-    hidden = {name for name in chosen["dataset"].unique() if not _may_show(name)}
-    corpus = _corpus_texts(scan, chosen.filter(~pl.col("dataset").is_in(sorted(hidden))))
+    hidden = [name for name in chosen["dataset"].unique() if not _may_show(name)]
+    corpus = _corpus_texts(scan, chosen.filter(~pl.col("dataset").is_in(hidden)))
     benchmark = _benchmark_texts(scan, chosen)
-    examples: dict[tuple[str, ...], list[Example]] = {}
+    examples: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for match in chosen.iter_rows(named=True):
         key = tuple(match[name] for name in TABLE)
         text = corpus.get((match["corpus_file"], match["corpus_row"], match["corpus_column"]))
         other = benchmark.get((*key, match["row"]))
+        sides = _excerpt(text, other if match["kind"] == "contained" else None, NOT_READ), _excerpt(other)
         if match["dataset"] in hidden:
-            sides = (Excerpt(absent=NO_DERIVATIVES), Excerpt(absent=NO_DERIVATIVES))
-        else:
-            sides = (_excerpt(text, other if match["kind"] == "contained" else None, NOT_READ), _excerpt(other))
-        where = f"{match['corpus_file']}, row {match['corpus_row']}, {match['corpus_column']}"
+            sides = (Excerpt(absent=NO_DERIVATIVES),) * 2
         similarity = f"{'about ' if match['is_estimated'] else ''}{match['similarity']:.2f}"
-        shown = similarity if match["kind"] == "near" else ""
-        examples.setdefault(key, []).append(Example(match["kind"], match["unit"], shown, where, match["row"], *sides))
+        example = {
+            "kind": match["kind"],
+            "unit": match["unit"],
+            "similarity": similarity if match["kind"] == "near" else "",
+            "where": f"{match['corpus_file']}, row {match['corpus_row']}, {match['corpus_column']}",
+            "row": match["row"],
+            "corpus": sides[0],
+            "benchmark": sides[1],
+        }
+        examples.setdefault(key, []).append(example)
     return examples
 
 
@@ -364,48 +359,39 @@ def _may_show(dataset: str) -> bool:
 
 def _corpus_texts(scan: Scan, chosen: pl.DataFrame) -> Mapping[tuple[str, int, str], str]:
     """The texts of these matches, by file, row and column; from at most MAX_PARTITIONS partitions."""
-    wanted: dict[str, set[int]] = {}
-    for file, row in chosen.select("corpus_file", "corpus_row").iter_rows():
-        wanted.setdefault(file, set()).add(row)
+    starts = [(part.file.name, part.first_row, at) for at, part in enumerate(scan.partitions)]
+    schema = {"corpus_file": pl.String, "corpus_row": pl.Int64, "partition": pl.Int64}
+    parts = pl.DataFrame(starts, schema, orient="row").sort("corpus_row", maintain_order=True)
+    chosen = chosen.sort("corpus_row")
+    wanted = chosen.join_asof(parts, on="corpus_row", by="corpus_file", check_sortedness=False)
     texts: dict[tuple[str, int, str], str] = {}
-    partitions, read = scan.partitions, 0
-    for at, partition in enumerate(partitions):
-        name, following = partition.file.name, partitions[at + 1 : at + 2]
-        end = following[0].first_row if following and following[0].file.name == name else None
-        rows = {row for row in wanted.get(name, ()) if row >= partition.first_row and (end is None or row < end)}
-        if not rows or read == MAX_PARTITIONS:
-            continue
-        read += 1
+    for rows in wanted.sort("partition", "corpus_row").partition_by("partition", maintain_order=True)[:MAX_PARTITIONS]:
+        partition = scan.partitions[rows["partition"][0]]
         for batch in read_partition(partition):
-            found = batch.texts.filter(pl.col("row").is_in(sorted(rows)))
-            texts |= {(name, row, column): text for row, column, text in found.iter_rows()}
-            if len(batch.texts) and batch.texts["row"][-1] >= max(rows):
+            found = batch.texts.filter(pl.col("row").is_in(rows["corpus_row"].implode()))
+            texts |= {(partition.file.name, row, column): text for row, column, text in found.iter_rows()}
+            if len(batch.texts) and batch.texts["row"][-1] >= rows["corpus_row"][-1]:
                 break
     for file, row, column in chosen.select("corpus_file", "corpus_row", "corpus_column").iter_rows():
         first, joined, last = column.rpartition(JOINED)
         if joined and (file, row, column) not in texts:  # a run of words that two fields share
-            parts = [texts.get((file, row, field)) for field in (first, last)]
-            texts |= {(file, row, column): " ".join(part for part in parts if part)} if any(parts) else {}
+            parts_of_run = [texts[file, row, field] for field in (first, last) if texts.get((file, row, field))]
+            texts |= {(file, row, column): " ".join(parts_of_run)} if parts_of_run else {}
     return texts
 
 
 def _benchmark_texts(scan: Scan, chosen: pl.DataFrame) -> Mapping[tuple[str, ...], str]:
     """The available texts of the rows of the index in these matches, by the values of TABLE and the row."""
     lookup, source = scan.load()
-    if source is None:
-        return {}
-    wanted: dict[tuple[str, ...], set[str]] = {}
-    for *values, row in chosen.select(*TABLE, "row").iter_rows():
-        wanted.setdefault(tuple(values), set()).add(row)
+    wanted = chosen.partition_by(TABLE, as_dict=True) if source is not None else {}
     texts: dict[tuple[str, ...], str] = {}
-    for at, (indexed, is_available) in enumerate(zip(scan.tables, scan.available, strict=True)):
-        if indexed.key not in wanted or not is_available:
-            continue
-        entries = np.flatnonzero(lookup.index.columns["table"] == at)
-        names = pl.Series(lookup.index.columns["row"].take(pa.array(entries)), dtype=pl.String)
-        is_wanted = names.is_in(sorted(wanted[indexed.key]))
-        found = zip(names.filter(is_wanted), source.texts(entries[is_wanted.to_numpy()]), strict=True)
-        texts |= {(*indexed.key, name): text for name, text in found if text is not None}
+    for at, indexed in enumerate(scan.tables):
+        if source is not None and indexed.key in wanted:
+            entries = np.flatnonzero(lookup.index.columns["table"] == at)
+            names = pl.Series(lookup.index.columns["row"].take(pa.array(entries)), dtype=pl.String)
+            is_wanted = names.is_in(wanted[indexed.key]["row"].implode())
+            found = zip(names.filter(is_wanted), source.texts(entries[is_wanted.to_numpy()]), strict=True)
+            texts |= {(*indexed.key, name): text for name, text in found if text is not None}
     return texts
 
 

@@ -5,12 +5,15 @@
 Nothing is overwritten: a tag with other bytes is an error, and so is a repository with the files of others.
 """
 
+import json
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
-from huggingface_hub import CommitOperationAdd
+from huggingface_hub import CommitOperationAdd, constants
 
 from builders.errors import PublishError, SourceError
 from builders.spec import version_key
@@ -29,11 +32,14 @@ from pipelines.hub.commits import (
     snapshot_to_publish_in,
 )
 from pipelines.hub.repository import Snapshot, listed_digests
+from pipelines.process.files import write_atomically
 from pipelines.process.tables import fact
 from pipelines.process.terminal import format_size
 from pipelines.raw.mirrors import VARIABLE, HubMirror, configured_mirrors, digest_path
 from pipelines.raw.pins import Pin
 from pipelines.release import folder
+
+logger = logging.getLogger(__name__)
 
 FILE = "index.parquet"
 PREFIX = "index-"
@@ -153,29 +159,82 @@ def page(plan: IndexPlan, publication: Publication[IndexPlan] | None) -> list[st
 
 def find_index(name: str, cache: Path) -> Path:
     """The file of an index: a path; or its copy in the cache, from `ORG/NAME[@TAG]` on the Hub, or `NAME[@TAG]` in one of the
-    organisations of EMBEDDING_DATASETS_MIRRORS. Without a tag it is the newest version.
+    organisations of EMBEDDING_DATASETS_MIRRORS. Without a tag it is the newest version. Where the Hub does not answer, it is the
+    copy that this revision had the last time.
 
     Raises SourceError where it is nowhere, and for a copy that does not have the digest that the Hub lists.
     """
     if Path(name).is_file() or name != name.strip("/."):
         return Path(name)
-    reference = client.parse_reference(name, repository.MAIN)
-    own, _, tag = name.partition("@")
-    organisations = [mirror.name for mirror in configured_mirrors() if isinstance(mirror, HubMirror)]
-    references = [reference] if reference else []
-    if not reference and client.REPOSITORY.fullmatch(f"org/{own}"):
-        references = [(f"{org}/{PREFIX}{own}", tag or repository.MAIN) for org in organisations if "/" not in org]
+    references = _references(name)
     if not references:
         todo = f"name a file, ORG/NAME@TAG on the Hub, or set {VARIABLE}=hf://datasets/ORG to find {PREFIX}NAME of ORG"
         raise SourceError("index not found", where=name, todo=todo)
+    try:
+        copy = _ask_hub(references, cache)
+    except SourceError as error:
+        copy = _last_copy(references, cache)
+        if copy is None:
+            urls = " or ".join(
+                f"{constants.ENDPOINT}/datasets/{repo}/resolve/{revision}/{FILE}" for repo, revision in references
+            )
+            todo = f"download {urls} where the Hub can be reached, copy the file to this machine, and pass its path as --index"
+            raise SourceError(
+                error.what, where=name, found=f"{error.found}, and no copy in {cache}", todo=todo
+            ) from error
+        logger.warning("%s: %s (%s); the copy of the last time is used: %s", name, error.what, error.found, copy.path)
+    if copy is None:
+        found = ", ".join(f"no {FILE} in {repo} at {revision}" for repo, revision in references)
+        raise SourceError("index not found", where=name, found=found, todo="see that the name and the tag are right")
+    if copy.digest not in listed_digests(copy.path):
+        todo = "remove it, and run the command again"
+        raise SourceError("the copy of the index is damaged", where=str(copy.path), expected=copy.digest, todo=todo)
+    return copy.path
+
+
+@dataclass(frozen=True)
+class _Copy:
+    """A copy of an index in the cache. digest: the one that the Hub lists: SHA-256, or that of git."""
+
+    path: Path
+    digest: str
+
+
+def _references(name: str) -> list[tuple[str, str]]:
+    """The repositories and revisions where an index with this name may be."""
+    if reference := client.parse_reference(name, repository.MAIN):
+        return [reference]
+    own, _, tag = name.partition("@")
+    if not client.REPOSITORY.fullmatch(f"org/{own}"):
+        return []
+    organisations = [mirror.name for mirror in configured_mirrors() if isinstance(mirror, HubMirror)]
+    return [(f"{org}/{PREFIX}{own}", tag or repository.MAIN) for org in organisations if "/" not in org]
+
+
+def _ask_hub(references: Sequence[tuple[str, str]], cache: Path) -> _Copy | None:
+    """The copy of the first index that the Hub has, fetched unless it is there; which one it is, is noted for `_last_copy`."""
     hub = client.connect()
     for repo, revision in references:
-        if (at := repository.snapshot(hub, repo, revision)) is None or FILE not in at.digests:
-            continue
-        path = repository.fetch_files(hub, repo, at, [FILE], cache) / FILE
-        if at.digests[FILE] not in listed_digests(path):
-            todo = "remove it, and run the command again"
-            raise SourceError("the copy of the index is damaged", where=str(path), expected=at.digests[FILE], todo=todo)
-        return path
-    found = ", ".join(f"no {FILE} in {repo} at {revision}" for repo, revision in references)
-    raise SourceError("index not found", where=name, found=found, todo="see that the name and the tag are right")
+        at = repository.snapshot(hub, repo, revision)
+        if at is not None and FILE in at.digests:
+            path = repository.fetch_files(hub, repo, at, [FILE], cache) / FILE
+            write_atomically(_note(repo, revision, cache), json.dumps({"commit": at.sha, "digest": at.digests[FILE]}))
+            return _Copy(path, at.digests[FILE])
+    return None
+
+
+def _last_copy(references: Sequence[tuple[str, str]], cache: Path) -> _Copy | None:
+    """The copy of the first index that the Hub had the last time."""
+    for repo, revision in references:
+        note = _note(repo, revision, cache)
+        if note.exists():
+            noted = json.loads(note.read_bytes())
+            path = note.parent / noted["commit"] / FILE
+            if path.exists():
+                return _Copy(path, noted["digest"])
+    return None
+
+
+def _note(repo: str, revision: str, cache: Path) -> Path:
+    """The file that says which commit a revision was."""
+    return cache / "hub" / repo / f"{quote(revision, safe='')}.json"

@@ -2,6 +2,8 @@
 
     {"<source>/<name>": {"bytes": 1234, "sha256": "64 hex digits"}, ...}    and "commit": "40 hex digits" of a moving file
 
+A file that is the same for all sources, the index of benchmarks, has one entry, under its name alone.
+
 Committed, it makes every later download of such a file verifiable.
 """
 
@@ -15,7 +17,7 @@ from typing import Annotated
 import msgspec
 
 from builders.errors import SourceError
-from builders.raw_files import RawFile
+from builders.raw_files import ByHand, RawFile
 from cards.manifest import INVALID_JSON, Count, Sha256
 from pipelines.process.files import write_atomically
 from pipelines.process.installation import is_checkout
@@ -198,6 +200,16 @@ def is_pinned(file: RawFile) -> bool:
     return file.sha256 is not None or file.git_blob is not None
 
 
+def is_shared(file: RawFile) -> bool:
+    """Whether it is one file for all sources."""
+    return isinstance(file.location, ByHand) and file.location.is_shared
+
+
+def lock_names(source: str, file: RawFile) -> list[str]:
+    """The names by which a lock file may have a file, those of its source first."""
+    return [f"{source}/{file.name}", *([file.name] if is_shared(file) else [])]
+
+
 def find_pin(source: str, file: RawFile, lock_files: Sequence[Path]) -> Pin:
     """The digests declared by the source, or else those of the first lock file that has one; a size likewise.
 
@@ -205,7 +217,8 @@ def find_pin(source: str, file: RawFile, lock_files: Sequence[Path]) -> Pin:
     """
     pin = Pin(file.sha256, file.git_blob, file.bytes)
     for path in lock_files:
-        entry = read_lock_file(path).get(f"{source}/{file.name}")
+        entries = read_lock_file(path)
+        entry = next((entries[name] for name in lock_names(source, file) if name in entries), None)
         if entry is not None and not pin.has_digest:
             return Pin(entry.sha256, None, entry.bytes, f"recorded in {path}", entry.commit)
         if entry is not None and pin.bytes is None and entry.sha256 == pin.sha256:

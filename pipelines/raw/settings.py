@@ -5,13 +5,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from builders.errors import SourceError
-from builders.raw_files import ByHand, Hub, Location, Member, RawFile
+from builders.raw_files import Hub, Location, Member, RawFile
 from builders.spec import Source
 from pipelines.process.terminal import format_size
 from pipelines.raw.digests import default_cache
 from pipelines.raw.download import Patience
 from pipelines.raw.mirrors import Mirror, configured_mirrors
-from pipelines.raw.pins import LOCK_FILE, Pin, find_pin, read_lock_file
+from pipelines.raw.pins import LOCK_FILE, Pin, find_pin, is_shared, read_lock_file
 from pipelines.raw.requests import GITHUB_API, GITHUB_MEDIA, GITHUB_RAW, file_url
 
 SHARED = "all-sources"  # in the cache: the folder of files that are the same for all sources
@@ -104,12 +104,8 @@ class FileRequest:
         """Its path in the cache; other versions of the same name have other paths."""
         url = file_url(self.file.location) or ""
         version = self.file.sha256 or self.file.git_blob or hashlib.sha256(url.encode()).hexdigest()
-        owner = SHARED if self._is_shared else self.source.name
+        owner = SHARED if is_shared(self.file) else self.source.name
         return self.settings.cache / "raw" / owner / version[:12] / self.file.name
-
-    @property
-    def _is_shared(self) -> bool:
-        return isinstance(self.file.location, ByHand) and self.file.location.is_shared
 
     @property
     def local_paths(self) -> list[Path]:
@@ -122,7 +118,7 @@ class FileRequest:
     def shared_path(self) -> Path | None:
         """The path directly below --raw-dir of a file that is the same for all sources; None for any other file."""
         directory = self.settings.raw_dir
-        return directory / self.file.name if directory is not None and self._is_shared else None
+        return directory / self.file.name if directory is not None and is_shared(self.file) else None
 
 
 def make_request(source: Source, file: RawFile, settings: RawSettings, member: RawFile | None = None) -> FileRequest:

@@ -15,6 +15,7 @@ from pipelines import accept as command
 from pipelines.build_report import records
 from pipelines.build_report.records import DatasetReport
 from pipelines.raw.pins import LockEntry
+from pipelines.release.fingerprint import recipe_sha256
 from tests.support.faulty_server import FaultyServer
 from tests.support.first_contact import build, published_files, typed_report
 from tests.support.paths import ROOT
@@ -238,3 +239,33 @@ def test_only_raw_files_that_the_catalogue_does_not_pin_enter_the_lock_file(
     path = altered(sent, tmp_path, **terra, lock=planted, ledger=None)
     assert "added: 0 to raw.lock.json" in accept(path, checkout).stdout
     assert contents(checkout) == ({}, {})
+
+
+def test_the_index_that_training_sets_were_built_with_gets_one_entry_for_all(
+    sent: Path, checkout: Path, tmp_path: Path
+) -> None:
+    def trained(name: str, data: str, index: str) -> DatasetReport:
+        definition = catalogue.load(catalogue.entries()[f"{name}-contrastive"])
+        source = definition.source.name
+        digests = {f"{source}/{data}": "1" * 64, f"{source}/benchmark-index.parquet": index * 64}
+        files = tuple(replace(file, name=key, sha256=digest, bytes=7) for key, digest in digests.items())
+        recipe = recipe_sha256(definition.entry.module)
+        changes: dict[str, Any] = {
+            "source": source,
+            "files": files,
+            "recipe_sha256": recipe,
+            "lock": {},
+            "ledger": None,
+        }
+        return replace(entry, dataset=f"{name}-contrastive", version="1.0.0", **changes)
+
+    [file], entry = typed_report(sent).datasets[0].files, typed_report(sent).datasets[0]
+    path = tmp_path / "report.json"
+    sets = [trained("ru-wanli", "data/train.parquet", "a"), trained("query2doc", "train.jsonl", "b")]
+    path.write_bytes(records.encode(replace(typed_report(sent), datasets=tuple(sets))))
+    process = accept(path, checkout)
+    assert process.returncode == 1
+    assert "benchmark-index.parquet had other bytes for query2doc-contrastive@1.0.0" in process.stderr
+    assert accept(path, checkout, "ru-wanli").returncode == 0
+    assert contents(checkout)[0] == {"benchmark-index.parquet": {"sha256": "a" * 64, "bytes": 7}}
+    assert accept(path, checkout, "query2doc").returncode == 1, "another index gives another version"

@@ -22,7 +22,7 @@ def series(*texts: str) -> pl.Series:
 
 def test_the_exact_number_is_blake2b_of_the_text() -> None:
     digest = hashlib.blake2b("Привет, мир".encode(), digest_size=8).digest()
-    assert fingerprint_texts(series("Привет, мир")).exact.tolist() == [int.from_bytes(digest, "little")]
+    assert fingerprint_texts(series("Привет, мир"))["exact"].to_list() == [int.from_bytes(digest, "little")]
 
 
 @pytest.mark.parametrize(
@@ -37,9 +37,9 @@ def test_the_exact_number_is_blake2b_of_the_text() -> None:
 )
 def test_texts_that_differ_in_case_and_punctuation_share_all_but_the_exact_number(one: str, other: str) -> None:
     prints = fingerprint_texts(series(one, other))
-    assert prints.exact[0] != prints.exact[1]
-    for numbers in (prints.folded, prints.words, prints.rough, prints.n_words):
-        assert numbers[0] == numbers[1]
+    assert prints["exact"][0] != prints["exact"][1]
+    same = prints.select("folded", "words", "rough", "n_words")
+    assert same.row(0) == same.row(1)
 
 
 @given(st.lists(st.tuples(LETTERS, LETTERS), min_size=1, max_size=20))
@@ -48,7 +48,7 @@ def test_texts_that_fold_alike_have_the_same_rough_number(pairs: list[tuple[str,
     texts += fold_texts(series(*texts)).to_list()
     prints = fingerprint_texts(series(*texts))
     rough: dict[int, int] = {}
-    for folded, number in zip(prints.folded.tolist(), prints.rough.tolist(), strict=True):
+    for folded, number in zip(prints["folded"], prints["rough"], strict=True):
         assert rough.setdefault(folded, number) == number
 
 
@@ -62,15 +62,14 @@ def test_a_run_has_the_number_of_the_text_that_it_is(before: str, text: str, aft
 
 def test_an_empty_text_has_no_fingerprints() -> None:
     prints = fingerprint_texts(series("", " \n"))
-    for numbers in (prints.exact, prints.folded, prints.words, prints.rough, prints.anchor, prints.n_words):
-        assert numbers.tolist() == [0, 0]
-    assert len(prints.bands.values) == 0
+    assert set(prints.drop("bands", "seeds").rows()) == {(0,) * 8}
+    assert prints["bands"].to_list() == prints["seeds"].to_list() == [[], []]
 
 
 def test_only_texts_of_eight_words_have_an_anchor_and_only_texts_of_five_have_bands() -> None:
     prints = fingerprint_texts(series("a b c d", "a b c d e", "a b c d e f g", "a b c d e f g h", "x " * 60, "x " * 80))
-    assert (prints.anchor != 0).tolist() == [False, False, False, True, True, True]
-    assert prints.bands.lengths.tolist() == [0, 14, 14, 14, 28, 14]
+    assert (prints["anchor"] != 0).to_list() == [False, False, False, True, True, True]
+    assert prints["bands"].list.len().to_list() == [0, 14, 14, 14, 28, 14]
 
 
 def test_fingerprints_do_not_depend_on_the_texts_beside() -> None:
@@ -78,9 +77,7 @@ def test_fingerprints_do_not_depend_on_the_texts_beside() -> None:
     together = fingerprint_texts(series(*texts, "😀 other"))
     for number in (0, 17, 49):
         alone = fingerprint_texts(series(texts[number]))
-        assert (alone.rough[0], alone.anchor[0]) == (together.rough[number], together.anchor[number])
-        bands = together.bands.values[together.bands.offsets[number] : together.bands.offsets[number + 1]]
-        assert alone.bands.values.tolist() == bands.tolist()
+        assert alone.row(0) == together.row(number)
 
 
 def test_chunks_hold_all_texts_once() -> None:

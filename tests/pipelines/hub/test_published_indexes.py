@@ -3,6 +3,7 @@ lists; and taken by training sets by that digest.
 """
 
 import json
+import socket
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
+from huggingface_hub import HfApi
 
 from builders import catalogue
 from builders.errors import PublishError, SourceError
@@ -33,6 +35,7 @@ from tests.support.raw_files import source_of
 
 REPO = "org/index-mteb-2.26"
 OPTIONS = CommitOptions("org")
+CONNECT = client.connect
 RECORD = Record("all tasks of mteb 2.26.0", {"reviews": "cc-by-nc-4.0"}, (Unread("org/gated", "no | access"),))
 
 
@@ -151,6 +154,46 @@ def test_an_index_is_found_by_repository_and_by_the_name_in_an_organisation_and_
         find_index(f"{REPO}@v1.0.0", cache)
 
 
+def unreachable_hub() -> Any:
+    """A client of a port that nothing listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    return client.HubClient(HfApi(endpoint=f"http://127.0.0.1:{port}"), patience(retries=1), SourceError)
+
+
+@pytest.mark.parametrize("reason", ["HF_HUB_OFFLINE is set", "Connection refused"])
+def test_without_network_the_last_copy_of_an_index_is_used_or_the_error_says_what_to_copy(
+    hub: LoopbackHub,
+    index: Path,
+    connect: Callable[[], Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    reason: str,
+) -> None:
+    publish_index(index_to_publish(index, "1.0.0"), OPTIONS, connect())
+    cache, offline = tmp_path / "cache", reason.startswith("HF_HUB_OFFLINE")
+    monkeypatch.setenv("EMBEDDING_DATASETS_MIRRORS", "hf://datasets/elsewhere, hf://datasets/org")
+    copy = find_index("mteb-2.26@v1.0.0", cache)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", offline)
+    monkeypatch.setattr(client, "connect", CONNECT if offline else unreachable_hub)
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "https://hub.example")
+    hub.log.clear()
+    assert find_index("mteb-2.26@v1.0.0", cache) == find_index(f"{REPO}@v1.0.0", cache) == copy
+    assert f"{reason}); the copy of the last time is used: {copy}" in caplog.text
+    with pytest.raises(SourceError) as caught:
+        find_index(f"{REPO}@v2.0.0", cache)
+    assert f"{reason}, and no copy in {cache}" in str(caught.value)
+    assert f"download https://hub.example/datasets/{REPO}/resolve/v2.0.0/index.parquet" in str(caught.value)
+    copy.write_bytes(b"damaged")
+    with pytest.raises(SourceError, match="the copy of the index is damaged"):
+        find_index("mteb-2.26@v1.0.0", cache)
+    copy.unlink()
+    with pytest.raises(SourceError, match=f"(?s){reason}.*org/index-mteb-2.26/resolve/v1.0.0/index.parquet"):
+        find_index("mteb-2.26@v1.0.0", cache)
+    assert hub.log == []
+
+
 def test_training_sets_take_a_published_index_by_its_digest(
     hub: LoopbackHub, index: Path, connect: Callable[[], Any], tmp_path: Path
 ) -> None:
@@ -163,6 +206,23 @@ def test_training_sets_take_a_published_index_by_its_digest(
     downloads = [request.path for request in hub.log if f"/sha256/{found.sha256[:2]}/{found.sha256}" in request.path]
     assert locate(replace(source_of(file), name="another"), "file", settings).origin == "cache"
     assert len([request for request in hub.log if request.path in downloads]) == len(downloads)
+
+
+def test_one_entry_of_the_lock_file_is_the_digest_of_the_index_for_all_training_sets(
+    hub: LoopbackHub, index: Path, connect: Callable[[], Any], tmp_path: Path
+) -> None:
+    publish_index(index_to_publish(index, "1.0.0"), OPTIONS, connect())
+    entry = {"sha256": file_sha256(index), "bytes": index.stat().st_size}
+    (tmp_path / "lock.json").write_text(json.dumps({"benchmark-index.parquet": entry}))
+    mirrors = parse_mirrors(f"hf://datasets/{REPO}")
+    settings = RawSettings(None, tmp_path / "new", hub=hub.url, mirrors=mirrors, lock=tmp_path / "lock.json")
+    for name, origin in (("ru-hnp", "mirror"), ("query2doc", "cache")):
+        found = locate(training_source(name), "index", settings)
+        assert (found.origin, found.sha256, found.verified) == (origin, entry["sha256"], True)
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "raw" / "benchmark-index.parquet").write_bytes(b"another index")
+    with pytest.raises(SourceError, match="is not the pinned file"):
+        locate(training_source("ru-hnp"), "index", replace(settings, raw_dir=tmp_path / "raw"))
 
 
 def test_the_command_shows_a_plan_then_publishes(
