@@ -383,7 +383,7 @@ def digest(text: str) -> str:
 
 
 def draw_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
-    """The pairs that a reader judges, by hash: 200, of which up to 120 are passages, the others near and contained."""
+    """The 200 pairs that a reader judges, by hash: up to 120 passages, then near and contained ones."""
     drawn = pairs.with_columns(order=pl.concat_str(KEY).map_elements(digest, pl.String)).sort("order").drop("order")
     passages = drawn.filter(pl.col("kind") == KINDS[-1])[:120]
     return pl.concat([passages, drawn.filter(pl.col("kind").is_in(KINDS[2:-1]))[: 200 - len(passages)]])
@@ -440,14 +440,15 @@ def judge(sources: Path, folder: Path, pairs_file: Path | None) -> str:
         text = pl.col("text").str.replace_all(r"\s+", " ")
         drawn.with_columns(text, held=held).write_csv(pairs_file, separator="\t")
         return f"{len(drawn)} of {len(pairs)} pairs are in {pairs_file}"
-    judged = pl.read_csv(LEAKS, separator="\t", infer_schema=False)
-    leaks, estimated = judged.filter(first="leak"), find_pairs(sources, folder, estimated=True)[0]
-    lines = [
-        f"{name}: {leaks.join(found, on=KEY, how='semi').height} of {len(leaks)} judged leaks are listed, and"
-        f" {found.join(pairs, on=KEY, how='anti').height} pairs that are not with the texts"
-        for name, found in (("with the texts", pairs), ("without the texts", estimated))
-    ]
-    return "\n".join([judged_table(judged, pairs, rows), *lines])
+    judged = pl.read_csv(LEAKS, separator="\t", infer_schema=False).with_columns(pl.col("row").cast(pl.Int64))
+    leaks, place = judged.filter(first="leak"), ["text_sha256", "file", "row"]  # an estimate may name another field
+    lines = [f"{len(pairs.filter(kind=kind))} {kind}" for kind in KINDS[:2]]
+    lines = [judged_table(judged, pairs, rows), f"not judged: {', '.join(lines)}"]
+    for name, found in (("with", pairs), ("without", find_pairs(sources, folder, estimated=True)[0])):
+        others = found.join(pairs, on=place, how="anti").group_by("kind").len().sort("kind").rows()
+        listed = leaks.join(found, on=place, how="semi").height
+        lines.append(f"{name} the texts {listed} of {len(leaks)} judged leaks are listed; others: {dict(others)}")
+    return "\n".join(lines)
 
 
 LEAKS = ROOT / "tests/judgements/leaks.tsv"
