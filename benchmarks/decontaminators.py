@@ -311,17 +311,18 @@ def is_part(row: str, text: str) -> bool:
     return sum(block.size for block in blocks if block.size >= 3) >= min(map(len, words)) / 2
 
 
-def unpack(source: Path, folder: Path) -> None:
-    """Write files that no corpus has as ones that it has: those of a ZIP file, the texts of XML as lines, an object as a row."""
-    for path in sorted(source.rglob("*.*")):
-        folder.mkdir(parents=True, exist_ok=True)
+def unpack(source: Path, folder: Path) -> Path:
+    """A folder with what no corpus may have as what it may: the files of ZIP, the texts of XML as lines, an object as a row."""
+    folder.mkdir(exist_ok=True)
+    for path in sorted(source.iterdir()):
         if path.suffix == ".zip":
-            zipfile.ZipFile(path).extractall(folder / path.stem)
+            zipfile.ZipFile(path).extractall(folder)
         elif path.suffix == ".xml":
-            texts = ET.fromstring(path.read_text("utf-8")).itertext()
-            (folder / f"{path.stem}.txt").write_text("\n".join(filter(is_searched, texts)), "utf-8")
+            texts = filter(is_searched, ET.fromstring(path.read_text("utf-8")).itertext())
+            (folder / f"{path.stem}.txt").write_text("\n".join(texts), "utf-8")
         elif path.suffix == ".json":
             (folder / path.name).write_text(f"[{path.read_text('utf-8')}]", "utf-8")
+    return folder
 
 
 def find_pairs(sources: Path, folder: Path, *, estimated: bool = False) -> tuple[pl.DataFrame, int]:
@@ -332,22 +333,21 @@ def find_pairs(sources: Path, folder: Path, *, estimated: bool = False) -> tuple
     """
     frames, corpora, rows = list[pl.DataFrame](), dict[str, Corpus](), 0
     for path in sorted(path for path in sources.iterdir() if path.is_dir()):
-        try:
-            corpora[path.name] = open_corpus([str(path)])
-        except SourceError:
-            unpack(path, folder / path.name)
+        with suppress(SourceError):
             try:
-                corpora[path.name] = open_corpus([str(folder / path.name)])
-            except SourceError as error:
-                print(f"not read: {error}", file=sys.stderr)
-                continue
-        frame, count = read_texts(corpora[path.name])
-        frames, rows = [*frames, frame.with_columns(source=pl.lit(path.name))], rows + count
+                corpora[path.name] = open_corpus([str(path)])
+            except SourceError:
+                corpora[path.name] = open_corpus([str(unpack(path, folder / path.name))])
+            frame, count = read_texts(corpora[path.name])
+            frames, rows = [*frames, frame.with_columns(source=pl.lit(path.name))], rows + count
+    print(f"read: {', '.join(corpora)}", file=sys.stderr)
     texts = pl.concat(frames).with_row_index("id").with_columns(pl.col("id").cast(pl.String), label=0)
-    wanted = texts.filter(pl.Series(map(is_searched, texts["text"])))
+    wanted = texts.filter(pl.Series(map(is_searched, texts["text"]))).unique(
+        ["source", "text"], keep="first", maintain_order=True
+    )
     datasets = [
         IndexedDataset(str(name), "", tasks.Classification(("all",), ("test",)), {"default": {"test": frame.lazy()}})
-        for [name], frame in wanted.unique(["source", "text"], keep="first", maintain_order=True).group_by("source")
+        for [name], frame in wanted.group_by("source", maintain_order=True)
     ]
     index, stored = folder / "index.parquet", folder / "texts.arrow"
     index_tables(datasets, index)
@@ -361,20 +361,16 @@ def find_pairs(sources: Path, folder: Path, *, estimated: bool = False) -> tuple
     )
     every = texts.select("file", "row", "column", "text").rows()
     places, pairs = {(file, row, column): at for at, (file, row, column, _) in enumerate(every)}, []
-    for file, row, fields, number, kind in matches.select(
-        "corpus_file", "corpus_row", "corpus_column", "row", "kind"
-    ).iter_rows():
+    columns = ["corpus_file", "corpus_row", "corpus_column", "row", "kind"]
+    for file, row, fields, number, kind in matches.select(columns).iter_rows():
         first, last = (places[file, row, fields.split("+")[end]] for end in (0, -1))
-        held, (text_file, text_row, _, text) = (
-            " ".join(fields[3] for fields in every[first : last + 1]),
-            every[int(number)],
-        )
-        names = (name.removeprefix(f"{sources}/").removeprefix(f"{folder}/") for name in (text_file, file))
-        pairs.append((next(names), text_row, next(names), row, digest(text), digest(held), kind, text, held))
-    kinds = pl.col("kind").replace_strict({kind: number for number, kind in enumerate(KINDS)})
-    return pl.DataFrame(pairs, [*PAIR, "text", "held"], orient="row").sort(kinds, *PAIR).unique(
-        KEY, keep="first", maintain_order=True
-    ), rows
+        text_file, text_row, _, text = every[int(number)]
+        held = " ".join(text for _, _, _, text in every[first : last + 1])
+        names = [name.removeprefix(f"{sources}/").removeprefix(f"{folder}/") for name in (text_file, file)]
+        pairs.append((names[0], text_row, names[1], row, digest(text), digest(held), kind, text, held))
+    order = pl.col("kind").replace_strict({kind: number for number, kind in enumerate(KINDS)})
+    found = pl.DataFrame(pairs, [*PAIR, "text", "held"], orient="row").sort(order, *PAIR)
+    return found.unique(KEY, keep="first", maintain_order=True), rows
 
 
 def digest(text: str) -> str:

@@ -136,7 +136,7 @@ def test_a_text_of_a_source_is_found_in_the_rows_of_others_with_its_place(tmp_pa
     assert of_text.rows() == [
         ("lines/rows.csv", 1, "marked/rows.txt", 0, "exact"),
         ("lines/rows.csv", 1, "objects/rows.json", 0, "contained"),
-        ("lines/rows.csv", 1, "packed/all/in/rows.jsonl", 0, "contained"),
+        ("lines/rows.csv", 1, "packed/in/rows.jsonl", 0, "contained"),
     ]
     assert pairs.filter(text=text, file="objects/rows.json")["held"].to_list() == [rows[0]["body"]]
 
