@@ -3,6 +3,7 @@
     python benchmarks/decontaminators.py                            generated texts
     python benchmarks/decontaminators.py --sources ../shared/sources --folder work    real texts; work keeps what was measured
     python benchmarks/decontaminators.py --tools ours 13-grams
+    python benchmarks/decontaminators.py --sources ../shared/sources --judged       what readers say of matches in real texts
 
 The sources are divided into five groups. The texts of a group, those of five words or more, are a benchmark; the texts of all
 other groups are innocent rows of a corpus, so that each text is searched for in those of all other groups. Between these rows are
@@ -25,6 +26,7 @@ three or more. Slow tools read every fifth innocent row. Tools that are not inst
 """
 
 import argparse
+import hashlib
 import json
 import os
 import random
@@ -33,6 +35,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -43,6 +46,7 @@ from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import polars as pl
@@ -55,9 +59,10 @@ from benchmarks.contamination import ONE_THREAD, peak_memory  # noqa: E402
 from benchmarks.planted_leaks import VARIANTS, fold, make_texts  # noqa: E402
 from builders import tasks  # noqa: E402
 from builders.errors import SourceError  # noqa: E402
-from pipelines.checking.corpora import open_corpus, read_partition  # noqa: E402
+from pipelines.checking.corpora import Corpus, open_corpus, read_partition  # noqa: E402
 from pipelines.decontamination.index_file import read_index_tables  # noqa: E402
 from pipelines.decontamination.indexing import IndexedDataset, index_tables, write_texts  # noqa: E402
+from pipelines.decontamination.matching import KINDS  # noqa: E402
 from pipelines.decontamination.scans import load_scan, scan_partition  # noqa: E402
 
 GROUPS = 5
@@ -75,13 +80,20 @@ def main() -> None:
     add("--planted", type=int, default=50, help="texts of each length planted for each group and variant (default: 50)")
     add("--tools", nargs="+", choices=TOOLS, default=list(TOOLS), help="tools to run (default: all)")
     add("--folder", type=Path, help="work in this folder and keep it (default: a temporary folder)")
+    add("--judged", action="store_true", help="compare with tests/judgements/leaks.tsv what is found in --sources")
+    add("--pairs", type=Path, help="with --judged: write 200 pairs of texts and rows to read to this file")
     add("--run", choices=TOOLS, help=argparse.SUPPRESS)
     options = arguments.parse_args()
+    if options.judged and not options.sources:
+        arguments.error("--judged needs --sources")
     if options.run:
         run_tool(options.run, options.folder)
         return
     with tempfile.TemporaryDirectory() as temporary:
         folder = (options.folder or Path(temporary)).resolve()
+        if options.judged:
+            print(judge(options.sources.resolve(), folder, options.pairs))
+            return
         if not (folder / f"{GROUPS - 1}").exists():
             write_groups(folder, read_sources(options.sources, options.texts), options.planted)
         for name in options.tools:
@@ -98,10 +110,21 @@ def read_sources(folder: Path | None, texts: int) -> list[list[str]]:
     sources = []
     for path in sorted(path for path in folder.iterdir() if path.is_dir()):
         with suppress(SourceError):  # a folder without texts that can be read as a corpus
-            batches = [batch for part in open_corpus([str(path)]).partitions for batch in read_partition(part)]
-            found = dict.fromkeys(text for batch in batches for text in batch.texts["text"])
-            sources.append([text for text in found if len(text.split()) >= LENGTHS[0][0]])
+            found = dict.fromkeys(read_texts(open_corpus([str(path)]))[0]["text"])
+            sources.append(list(filter(is_searched, found)))
     return sources
+
+
+def is_searched(text: str) -> bool:
+    """Whether a text is looked for: one of five words or more."""
+    return len(text.split()) >= LENGTHS[0][0]
+
+
+def read_texts(corpus: Corpus) -> tuple[pl.DataFrame, int]:
+    """The texts of a corpus (file, row, column, text), and how many rows it has."""
+    batches = [batch for partition in corpus.partitions for batch in read_partition(partition)]
+    texts = pl.concat(batch.texts.select(pl.lit(batch.file).alias("file"), pl.all()) for batch in batches)
+    return texts, sum(batch.count for batch in batches)
 
 
 def write_groups(folder: Path, sources: list[list[str]], planted: int) -> None:
@@ -286,6 +309,148 @@ def is_part(row: str, text: str) -> bool:
     words = fold(row).split(), fold(text).split()
     blocks = SequenceMatcher(None, *words, autojunk=False).get_matching_blocks()
     return sum(block.size for block in blocks if block.size >= 3) >= min(map(len, words)) / 2
+
+
+def unpack(source: Path, folder: Path) -> Path:
+    """A folder with what no corpus may have as what it may: the files of ZIP, the texts of XML as lines, an object as a row."""
+    folder.mkdir(exist_ok=True)
+    for path in sorted(source.iterdir()):
+        if path.suffix == ".zip":
+            zipfile.ZipFile(path).extractall(folder)
+        elif path.suffix == ".xml":
+            texts = filter(is_searched, ET.fromstring(path.read_text("utf-8")).itertext())
+            (folder / f"{path.stem}.txt").write_text("\n".join(texts), "utf-8")
+        elif path.suffix == ".json":
+            (folder / path.name).write_text(f"[{path.read_text('utf-8')}]", "utf-8")
+    return folder
+
+
+def find_pairs(sources: Path, folder: Path, *, estimated: bool = False) -> tuple[pl.DataFrame, int]:
+    """The texts of each source that rows of other sources have, once each, and how many rows all of them have.
+
+    All texts of five words or more make one index, the rows of all sources are the corpus. folder: to work in. estimated:
+    search without the texts. Columns: PAIR; text; held: what the row has in the fields of the match.
+    """
+    frames, corpora, rows = list[pl.DataFrame](), dict[str, Corpus](), 0
+    for path in sorted(path for path in sources.iterdir() if path.is_dir()):
+        with suppress(SourceError):
+            try:
+                corpora[path.name] = open_corpus([str(path)])
+            except SourceError:
+                corpora[path.name] = open_corpus([str(unpack(path, folder / path.name))])
+            frame, count = read_texts(corpora[path.name])
+            frames, rows = [*frames, frame.with_columns(source=pl.lit(path.name))], rows + count
+    print(f"read: {', '.join(corpora)}", file=sys.stderr)
+    texts = pl.concat(frames).with_row_index("id").with_columns(pl.col("id").cast(pl.String), label=0)
+    wanted = texts.filter(pl.Series(map(is_searched, texts["text"]))).unique(
+        ["source", "text"], keep="first", maintain_order=True
+    )
+    datasets = [
+        IndexedDataset(str(name), "", tasks.Classification(("all",), ("test",)), {"default": {"test": frame.lazy()}})
+        for [name], frame in wanted.group_by("source", maintain_order=True)
+    ]
+    index, stored = folder / "index.parquet", folder / "texts.arrow"
+    index_tables(datasets, index)
+    write_texts(read_index_tables(index), datasets, stored)
+    matches = pl.concat(
+        scan_partition(partition, index=index, texts=None if estimated else stored)["matches"][0]
+        .struct.unnest()
+        .filter(pl.col("dataset") != name)
+        for name, corpus in corpora.items()
+        for partition in corpus.partitions
+    )
+    every = texts.select("file", "row", "column", "text").rows()
+    places, pairs = {(file, row, column): at for at, (file, row, column, _) in enumerate(every)}, []
+    columns = ["corpus_file", "corpus_row", "corpus_column", "row", "kind"]
+    for file, row, fields, number, kind in matches.select(columns).iter_rows():
+        first, last = (places[file, row, fields.split("+")[end]] for end in (0, -1))
+        text_file, text_row, _, text = every[int(number)]
+        held = " ".join(text for _, _, _, text in every[first : last + 1])
+        names = [name.removeprefix(f"{sources}/").removeprefix(f"{folder}/") for name in (text_file, file)]
+        pairs.append((names[0], text_row, names[1], row, digest(text), digest(held), kind, text, held))
+    order = pl.col("kind").replace_strict({kind: number for number, kind in enumerate(KINDS)})
+    found = pl.DataFrame(pairs, [*PAIR, "text", "held"], orient="row").sort(order, *PAIR)
+    return found.unique(KEY, keep="first", maintain_order=True), rows
+
+
+def digest(text: str) -> str:
+    """The first 16 hex digits of the SHA-256 of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def draw_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
+    """The 200 pairs that a reader judges, by hash: up to 120 passages, then near and contained ones."""
+    drawn = pairs.with_columns(order=pl.concat_str(KEY).map_elements(digest, pl.String)).sort("order").drop("order")
+    passages = drawn.filter(pl.col("kind") == KINDS[-1])[:120]
+    return pl.concat([passages, drawn.filter(pl.col("kind").is_in(KINDS[2:-1]))[: 200 - len(passages)]])
+
+
+def show_place(row: str, text: str) -> str:
+    """The words of a row from the first to the last that a text has in runs of three, with 40 words before and behind."""
+    words, wanted = row.split(), list(map(fold, text.split()))
+    blocks = SequenceMatcher(None, list(map(fold, words)), wanted, autojunk=False).get_matching_blocks()
+    places = [place for block in blocks if block.size >= 3 for place in (block.a, block.a + block.size)] or [0]
+    first, last = max(places[0] - 40, 0), places[-1] + 40
+    return " ".join(["..."] * (first > 0) + words[first:last] + ["..."] * (last < len(words)))
+
+
+def judged_table(judged: pl.DataFrame, pairs: pl.DataFrame, rows: int) -> str:
+    """The Markdown table of what readers say of those pairs that are listed, with 95 % intervals of Wilson.
+
+    judged: PAIR, first, second (verdicts of two readers: VERDICTS). pairs, rows: of find_pairs.
+    """
+    found = judged.join(pairs.select(*KEY, now="kind"), on=KEY)
+    lines = [
+        f"| | listed | judged | {' | '.join(VERDICTS)} | leaks, % | false in 100,000 rows | or unsure |",
+        f"| --- |{' ---: |' * 8}",
+    ]
+    for kind in KINDS[2:]:
+        listed, read = pairs.filter(kind=kind).height, found.filter(now=kind)["first"]
+        counts = [read.eq(verdict).sum() for verdict in VERDICTS]
+        wrong = [
+            interval(count, len(read), listed / rows * 1e5, 2) for count in (counts[1], counts[1] + counts[2])
+        ]  # of the pairs judged, as of all that are listed
+        cells = (kind, listed, len(read), *counts, interval(counts[0], len(read), 100, 1), *wrong)
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    both = judged.filter(pl.col("second").fill_null("") != "")
+    agree = interval((both["first"] == both["second"]).sum(), len(both), 100, 1)
+    return "\n".join([*lines, "", f"{rows:,} rows; both readers agree on {agree} % of {len(both)} pairs"])
+
+
+def interval(count: int, total: int, factor: float, decimals: int) -> str:
+    """A share of a total with the interval of Wilson at 95 %, all times a factor; a dash for a total of 0."""
+    if not total:
+        return "-"
+    share, z = count / total, 1.96
+    middle, spread = share + z**2 / 2 / total, z * (share * (1 - share) / total + z**2 / 4 / total**2) ** 0.5
+    low, high = ((middle + sign * spread) / (1 + z**2 / total) for sign in (-1, 1))
+    return f"{factor * share:.{decimals}f} ({max(factor * low, 0):.{decimals}f} to {factor * high:.{decimals}f})"
+
+
+def judge(sources: Path, folder: Path, pairs_file: Path | None) -> str:
+    """Search each source in all others; write the pairs to read, or compare with the verdicts on those that were read."""
+    pairs, rows = find_pairs(sources, folder)
+    if pairs_file:
+        drawn = draw_pairs(pairs)
+        held = pl.Series([show_place(*texts) for texts in drawn.select("held", "text").iter_rows()], dtype=pl.String)
+        text = pl.col("text").str.replace_all(r"\s+", " ")
+        drawn.with_columns(text, held=held).write_csv(pairs_file, separator="\t")
+        return f"{len(drawn)} of {len(pairs)} pairs are in {pairs_file}"
+    judged = pl.read_csv(LEAKS, separator="\t", infer_schema=False).with_columns(pl.col("row").cast(pl.Int64))
+    leaks, place = judged.filter(first="leak"), ["text_sha256", "file", "row"]  # an estimate may name another field
+    lines = [f"{len(pairs.filter(kind=kind))} {kind}" for kind in KINDS[:2]]
+    lines = [judged_table(judged, pairs, rows), f"not judged: {', '.join(lines)}"]
+    for name, found in (("with", pairs), ("without", find_pairs(sources, folder, estimated=True)[0])):
+        others = found.join(pairs, on=place, how="anti").group_by("kind").len().sort("kind").rows()
+        listed = leaks.join(found, on=place, how="semi").height
+        lines.append(f"{name} the texts {listed} of {len(leaks)} judged leaks are listed; others: {dict(others)}")
+    return "\n".join(lines)
+
+
+LEAKS = ROOT / "tests/judgements/leaks.tsv"
+VERDICTS = ("leak", "not", "unsure")
+KEY = ["text_sha256", "row_sha256"]
+PAIR = ["text_file", "text_row", "file", "row", *KEY, "kind"]
 
 
 def table(folder: Path) -> str:
