@@ -52,8 +52,10 @@ class Hub:
 
 def _require_commit(repo: str, revision: str) -> None:
     if not COMMIT.fullmatch(revision):
-        what = f"{repo}: {revision!r} is not a full commit"
-        raise ValueError(f"{what} of 40 hex digits: give that, or declare the file moving (hub(..., moving=True))")
+        raise ValueError(
+            f"{repo}: {revision!r} is not a full commit of 40 hex digits: give that, or declare the file moving"
+            " (hub(..., moving=True))"
+        )
 
 
 @dataclass(frozen=True)

@@ -59,8 +59,13 @@ def read_elements(raw: Raw, brackets: str, piece: int) -> Iterator[tuple[str, by
         reader = io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="")
         buffer, position, number = _skip_spaces(reader, "", 0, piece), 0, 1
         if not buffer.startswith(brackets[0]):
-            found = shorten(buffer + reader.read(60)) if buffer else "an empty file"
-            raise malformed(raw, "", f"not a JSON {kind}", found=found, expected=f"an {kind} of objects: {example}")
+            raise malformed(
+                raw,
+                "",
+                f"not a JSON {kind}",
+                found=shorten(buffer + reader.read(60)) if buffer else "an empty file",
+                expected=f"an {kind} of objects: {example}",
+            )
         buffer = _skip_spaces(reader, buffer, 1, piece)
         complete = buffer.startswith(brackets[1])
         position = int(complete)
@@ -76,14 +81,24 @@ def read_elements(raw: Raw, brackets: str, piece: int) -> Iterator[tuple[str, by
                 buffer, position = buffer[position:] + more, 0
                 continue
             if SURROGATE.search(name):
-                what, expected = "a name that is not valid Unicode", "a name in UTF-8"
-                raise malformed(raw, f"record {number}", what, found=shorten(name), expected=expected)
+                raise malformed(
+                    raw,
+                    f"record {number}",
+                    "a name that is not valid Unicode",
+                    found=shorten(name),
+                    expected="a name in UTF-8",
+                )
             yield name, text.encode("utf-8", "surrogateescape")
             number, position = number + 1, end
         trailing = _skip_spaces(reader, buffer, position, piece) if complete else ""
         if trailing:
-            found, expected = shorten(trailing + reader.read(60)), f"nothing after {brackets[1]}"
-            raise malformed(raw, "", f"text after the {kind}", found=found, expected=expected)
+            raise malformed(
+                raw,
+                "",
+                f"text after the {kind}",
+                found=shorten(trailing + reader.read(60)),
+                expected=f"nothing after {brackets[1]}",
+            )
 
 
 def _skip_spaces(reader: io.TextIOWrapper, buffer: str, position: int, piece: int) -> str:
@@ -373,8 +388,9 @@ def _first_mismatch(rows: list[Any], record: pl.Struct, optional: Collection[str
 
 def _invalid_json(raw: Raw, location: str, text: bytes, error: orjson.JSONDecodeError) -> SourceError:
     if not text.strip(SPACE):
-        what, found = "a blank line among the records", "a blank line"
-        return malformed(raw, location, what, found=found, expected="a JSON object")
+        return malformed(
+            raw, location, "a blank line among the records", found="a blank line", expected="a JSON object"
+        )
     try:
         line = text.decode().rstrip("\r\n")
     except UnicodeDecodeError as decode_error:

@@ -93,11 +93,15 @@ class _BoundedBuilder:
         self._depth += 1
         self._count += 1
         if self._depth > limits.MAX_DEPTH:
-            found = f"more than {limits.MAX_DEPTH} levels"
-            raise MismatchError("elements nested too deeply", found=found, expected="records of values")
+            raise MismatchError(
+                "elements nested too deeply", found=f"more than {limits.MAX_DEPTH} levels", expected="records of values"
+            )
         if self._count > limits.MAX_XML_ELEMENTS:
-            found = f"more than {limits.MAX_XML_ELEMENTS:,} elements"
-            raise MismatchError("too many elements", found=found, expected=f"at most {limits.MAX_XML_ELEMENTS:,}")
+            raise MismatchError(
+                "too many elements",
+                found=f"more than {limits.MAX_XML_ELEMENTS:,} elements",
+                expected=f"at most {limits.MAX_XML_ELEMENTS:,}",
+            )
         self._builder.start(tag, attributes)
 
     def end(self, tag: str) -> None:

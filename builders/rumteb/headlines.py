@@ -136,8 +136,15 @@ def _read_headlines(file: Raw, scratch: Path, *, clean: bool) -> tuple[pl.DataFr
         rows.append(each.select("id", "cluster", "label", hashes, short=is_short(pl.col("text"))))
     names, headlines = pl.concat(clusters).alias("cluster").to_frame(), pl.concat(rows)
     repeated = ~pl.col("cluster").is_first_distinct()
-    what, expected = "repeated cluster name", "a different name for each cluster"
-    refuse(names, repeated, file, what, found="cluster", expected=expected, unit="cluster")
+    refuse(
+        names,
+        repeated,
+        file,
+        "repeated cluster name",
+        found="cluster",
+        expected="a different name for each cluster",
+        unit="cluster",
+    )
     missing = [rubric for number, rubric in enumerate(RUBRICS) if number not in headlines["label"]]
     if missing:
         raise RecipeError(

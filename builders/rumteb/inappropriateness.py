@@ -161,8 +161,15 @@ def read_scores(file: Raw, columns: tuple[str, ...]) -> pl.DataFrame:
     rows = read_csv(file, schema)
     for column in columns:
         outside = ~pl.col(column).is_between(0, 1)
-        what = f"score out of range in column {column!r}"
-        refuse(rows, outside, file, what, found=column, expected="0 to 1", unit="record")
+        refuse(
+            rows,
+            outside,
+            file,
+            f"score out of range in column {column!r}",
+            found=column,
+            expected="0 to 1",
+            unit="record",
+        )
     return rows.with_columns(id=pl.int_range(pl.len()).cast(pl.String))
 
 

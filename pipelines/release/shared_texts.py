@@ -149,9 +149,11 @@ def _batches(pair_set: PairSet) -> Iterator[pl.DataFrame]:
                     assert isinstance(frame, pl.DataFrame)
                     yield frame
         except (pa.ArrowException, OSError) as error:
-            todo = f"build it again: embedding-datasets build {pair_set.dataset}@{pair_set.version} --force"
             raise ReleaseError(
-                "a data file cannot be read", where=str(path), found=str(error).split("\n", 1)[0][:200], todo=todo
+                "a data file cannot be read",
+                where=str(path),
+                found=str(error).split("\n", 1)[0][:200],
+                todo=f"build it again: embedding-datasets build {pair_set.dataset}@{pair_set.version} --force",
             ) from error
 
 

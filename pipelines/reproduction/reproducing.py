@@ -80,8 +80,13 @@ def require_sound(release_dir: Path) -> Manifest:
     manifest = folder.require_manifest(release_dir)
     if manifest.built_at and not is_time(manifest.built_at):
         found, todo = _shown(manifest.built_at), "get the release again; its publisher should compare it with the tag"
-        what = "the manifest does not say when the release was built"
-        raise ReleaseError(what, where=str(release_dir), found=found, expected="a time in ISO 8601", todo=todo)
+        raise ReleaseError(
+            "the manifest does not say when the release was built",
+            where=str(release_dir),
+            found=found,
+            expected="a time in ISO 8601",
+            todo=todo,
+        )
     try:
         problems = verify_release(release_dir, manifest)
     except ReleaseError as error:

@@ -185,8 +185,10 @@ def evaluate_model(
     with stage("evaluating"), quiet(), one_thread(), data_in_a_temporary_cache():
         task = load_task(dataset, manifest, release_dir)
         if loaded.only_searches and not isinstance(dataset.task, (Retrieval, Reranking)):
-            todo = "choose an encoder, or score a dataset for retrieval or reranking with it"
-            raise UsageError(f"{model} ranks documents: it cannot be scored on {dataset.task.type.name}", todo=todo)
+            raise UsageError(
+                f"{model} ranks documents: it cannot be scored on {dataset.task.type.name}",
+                todo="choose an encoder, or score a dataset for retrieval or reranking with it",
+            )
         try:
             with tempfile.TemporaryDirectory() as predictions:
                 [result] = mteb.evaluate(

@@ -160,8 +160,11 @@ def _require_release(release_dir: Path) -> Manifest:
     manifest = folder.read_manifest(release_dir)
     if manifest is None:
         name = f"{release_dir.parent.name}@{release_dir.name}"
-        todo = f"build it first: embedding-datasets build {name}; or name the folder of the releases with --output"
-        raise ReleaseError("no release to score", where=str(release_dir), todo=todo)
+        raise ReleaseError(
+            "no release to score",
+            where=str(release_dir),
+            todo=f"build it first: embedding-datasets build {name}; or name the folder of the releases with --output",
+        )
     require_unedited(release_dir, manifest)
     return manifest
 

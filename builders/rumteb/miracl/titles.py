@@ -135,14 +135,13 @@ def _read_passages(files: Mapping[str, Raw], columns: tuple[str, ...]) -> Iterat
     """
     for shard in SHARDS:
         for batch in json_lines(files[shard], PASSAGE):
-            expected = "<article>#<passage>"
             refuse(
                 batch,
                 ~pl.col("docid").str.contains(DOCID),
                 files[shard],
                 "a docid of another form",
                 found="docid",
-                expected=expected,
+                expected="<article>#<passage>",
             )
             numbers = pl.col("docid").str.extract_groups(DOCID)
             parts = batch.with_columns(
