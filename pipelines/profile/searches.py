@@ -21,8 +21,7 @@ from scipy.stats import rankdata
 from threadpoolctl import threadpool_limits
 
 from builders import tasks
-from cards.kinds import KINDS, MIN_LABEL_ROWS
-from cards.learned_kinds import FAR_DEVIATIONS, MAX_PERIOD, MIN_DISAGREEMENT
+from cards.kinds import FAR_DEVIATIONS, KINDS, MAX_PERIOD, MIN_DISAGREEMENT, MIN_LABEL_ROWS
 from cards.manifest import Finding
 from cards.scores import metric_name
 from pipelines.audit.findings import (
