@@ -4,6 +4,7 @@ A build refuses what it cannot do without, `embedding-datasets new` shows the li
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -35,13 +36,6 @@ from cards.texts import (
 UNWRITTEN = frozenset({NOT_WRITTEN, INCOMPLETE})  # gaps that a sample may have, and a complete release may not
 MAX_TITLE = 50  # characters that the Hub shows of a title
 NAMED_SOURCE = re.compile(r"README|et al\.,? \d{4}|card on the Hub|\d{4}, section|\.com|Koehn, 2005")
-
-
-class _AnyCount(dict[str, str]):
-    """Numbers that a recipe observes, before it has run."""
-
-    def __missing__(self, key: str) -> str:
-        return "0"
 
 
 def require_complete(definition: Definition, version: str, *, sample: bool) -> tuple[str, ...]:
@@ -182,7 +176,8 @@ def _placeholders(definition: Definition) -> Iterator[Gap]:
     """Placeholders in the prose that no release can fill."""
     dataset, source = definition.dataset, definition.source
     for version in dataset.versions:
-        numbers = release_numbers(dataset.task, {}, dataset.options(version), {}) | {"observed": _AnyCount()}
+        numbers = release_numbers(dataset.task, {}, dataset.options(version), {})
+        numbers["observed"] = defaultdict(lambda: "0")  # what a recipe observes is not known before it has run
         for text in dict.fromkeys(vars(read_prose(source.name, dataset.name, version)).values()):
             try:
                 fill_placeholders(text, numbers, "the prose has a placeholder that no release can fill")

@@ -405,7 +405,6 @@ def _file_set(config: str) -> str:
     return identifier(f"{config}-files")
 
 
-YEAR = re.compile(r"[0-9]{4}")
 # The commands of TeX that put a mark on the letter after them, with the Unicode character that does.
 MARKS = {
     "`": "\u0300", "'": "\u0301", "^": "\u0302", "~": "\u0303", "=": "\u0304", "u": "\u0306", ".": "\u0307", '"': "\u0308",
@@ -455,7 +454,7 @@ def _split_names(authors: str) -> list[str]:
 def read_year(entry: str) -> str:
     """The year of an entry, four digits; empty where it has none."""
     year = _plain(read_field(entry, "year"))
-    return year if YEAR.fullmatch(year) else ""
+    return year if re.fullmatch("[0-9]{4}", year) else ""
 
 
 def _plain(latex: str) -> str:

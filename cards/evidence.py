@@ -220,11 +220,6 @@ class Rebuild:
     raw: dict[str, Sha256]
     tools: dict[str, str]
 
-    @property
-    def has_equal_rows(self) -> bool:
-        """Whether the rebuilt release has the rows of the release."""
-        return self.content_sha256 == self.rebuilt_content_sha256
-
 
 @dataclass(frozen=True)
 class _Predicate:
@@ -276,6 +271,6 @@ def read_rebuilds(source: str, dataset: str, version: str, content_sha256: str, 
         rebuild.by: rebuild
         for rebuild in sorted(known, key=lambda rebuild: rebuild.date)
         if (rebuild.dataset, rebuild.version, rebuild.content_sha256) == (dataset, version, content_sha256)
-        and rebuild.has_equal_rows
+        and rebuild.content_sha256 == rebuild.rebuilt_content_sha256
     }
     return sorted(found.values(), key=lambda rebuild: rebuild.date)

@@ -152,10 +152,10 @@ def _general_choices(dataset: Dataset, manifest: Manifest) -> Iterator[str]:
 
 
 @cache
-def card_template(name: str) -> jinja2.Template:
-    """A template of a card in Markdown."""
+def card_template(name: str, folder: Path = CARDS) -> jinja2.Template:
+    """A template in a folder, of a card or of another text that is not HTML."""
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(CARDS),
+        loader=jinja2.FileSystemLoader(folder),
         undefined=jinja2.StrictUndefined,
         autoescape=False,  # noqa: S701 - Markdown, not HTML: cards.markdown escapes
         trim_blocks=True,
