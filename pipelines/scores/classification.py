@@ -19,10 +19,8 @@ from pipelines.process.stages import stage
 from pipelines.scores.folds import Part, Plan, connect, plan_folds, sample_few, select_training
 from pipelines.scores.metrics import chance_accuracy, mean_area_under_curve
 from pipelines.scores.permutations import held_out_question, interval_of_mean, learned_question
-from pipelines.scores.results import Judged, Question, Results, make_baseline
+from pipelines.scores.results import Integers, Judged, Question, Results, Values, make_baseline
 from pipelines.scores.text_models import (
-    Integers,
-    Matrix,
     Sides,
     Weigh,
     count_terms,
@@ -97,7 +95,7 @@ def score_classification(
     return Results(baselines, _ask(data, lengths, several=several))
 
 
-def _ask(data: LabelledTexts, lengths: Matrix, *, several: bool) -> list[Question]:
+def _ask(data: LabelledTexts, lengths: Values, *, several: bool) -> list[Question]:
     """Whether lengths, and one side alone, know the classes."""
     metric = "auc" if len(data.sets) == 2 and not several else "accuracy"
     begin, classes = data.evaluated, data.classes.astype(np.float64)
@@ -156,7 +154,7 @@ def _openings(texts: Sequence[str]) -> list[str]:
     return [" ".join(folded.split(" ")[:OPENING_WORDS]) for folded in fold(pl.Series(texts, dtype=pl.String))]
 
 
-def _describe_lengths(data: LabelledTexts) -> Matrix:
+def _describe_lengths(data: LabelledTexts) -> Values:
     """The lengths of the texts; of texts with two sides, those of both."""
     if data.sides is None:
         return describe_lengths(pl.Series(data.texts, dtype=pl.String))
@@ -173,7 +171,7 @@ def _score_classes(data: LabelledTexts, name: str, features: Any, weigh: Weigh) 
     return _make_baseline(data, name, right, labels="all", auc=area, detail=data.plan.detail)
 
 
-def _make_baseline(data: LabelledTexts, name: str, right: Matrix, **fields: Any) -> Baseline:
+def _make_baseline(data: LabelledTexts, name: str, right: Values, **fields: Any) -> Baseline:
     """The record of a baseline. right: of each evaluated row, or how often, from 0 to 1."""
     values = right.astype(np.float64)
     interval = interval_of_mean(data.components[data.evaluated :], values)

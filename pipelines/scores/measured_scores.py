@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from builders.spec import version_key
-from cards.scores import BASELINES, Scores, metric_name
+from cards.scores import BASELINES, Scores, metric_name, score_text
 from pipelines.process.files import write_atomically
 from pipelines.release import folder
 from pipelines.scores.evaluation import published_headroom
@@ -125,11 +125,11 @@ def _headroom(scores: Scores, *, complete: bool) -> tuple[str, str]:
 
 
 def _best_baseline(scores: Scores) -> str:
-    return NONE if scores.best_baseline is None else f"{scores.best_baseline.score_text} {scores.best_baseline.name}"
+    return NONE if scores.best_baseline is None else f"{score_text(scores.best_baseline)} {scores.best_baseline.name}"
 
 
 def _model_scores(scores: Scores, models: Sequence[str]) -> list[str]:
-    by_name = {model.model: model.score_text for model in scores.models}
+    by_name = {model.model: score_text(model) for model in scores.models}
     return [by_name.get(model, NONE) for model in models]
 
 
@@ -183,7 +183,7 @@ def _baselines(measured: Sequence[Measured]) -> list[str]:
     rows = []
     for release in measured:
         ordered = sorted(release.scores.baselines, key=lambda baseline: -baseline.score)
-        rows.append([release.name, ", ".join(f"{baseline.name} {baseline.score_text}" for baseline in ordered)])
+        rows.append([release.name, ", ".join(f"{baseline.name} {score_text(baseline)}" for baseline in ordered)])
     used = {score.name for release in measured for score in release.scores.baselines}
     meanings = [f"- `{name}`: {meaning}" for name, meaning in BASELINES.items() if name in used]
     return ["## All baselines", "", *_table({"dataset": "---", "scores": "---"}, rows), "", *meanings]

@@ -22,7 +22,7 @@ from scipy.linalg import solve
 from cards.scores import Shortcut
 from pipelines.process.stages import stage
 from pipelines.scores.folds import Rows, order_by_hash, plan_folds
-from pipelines.scores.metrics import accuracy, area_under_curve, spearman
+from pipelines.scores.metrics import area_under_curve, spearman
 from pipelines.scores.results import Judged, Question, Values, percent
 from pipelines.scores.text_models import DIGITS, Weigh
 
@@ -196,7 +196,7 @@ def _judge(metric: str, targets: Values, predicted: Values) -> float:
         area = area_under_curve(targets.astype(np.int64), predicted)
         return 0.5 if area is None else area
     if metric == "accuracy":
-        return accuracy(targets.astype(np.int64), predicted.astype(np.int64))
+        return float(np.mean(targets == predicted))
     return spearman(targets, predicted)
 
 

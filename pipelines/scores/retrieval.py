@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from cards.scores import Baseline
@@ -24,7 +23,7 @@ from pipelines.scores.rankings import (
     ndcg_at_10,
     rank_documents,
 )
-from pipelines.scores.results import Judged, Results, make_baseline
+from pipelines.scores.results import Integers, Judged, Results, Values, make_baseline
 from pipelines.scores.text_models import (
     TermCounts,
     count_query_terms,
@@ -79,8 +78,6 @@ def read_documents(frames: Frames, split: str) -> Iterator[pl.Series]:
         start += BATCH_ROWS
 
 
-Integers = NDArray[Any]
-Values = NDArray[Any]
 Scored = Iterator[tuple[Integers, Values]]  # for each query, some documents and their scores
 
 MAX_DOCUMENTS = 1_000_000
@@ -142,7 +139,7 @@ def _presence(counts: TermCounts) -> Any:
     return csr_matrix((np.ones_like(postings.data), postings.indices, postings.indptr), shape=postings.shape)
 
 
-def _multiply(queries: Any, weights: Any) -> Iterator[tuple[int, Integers, NDArray[np.float32]]]:
+def _multiply(queries: Any, weights: Any) -> Iterator[tuple[int, Integers, Values]]:
     """For each query its number, the documents that share a term with it, and the sums of their weights."""
     for start in range(0, queries.shape[0], BLOCK):
         products = queries[start : start + BLOCK] @ weights

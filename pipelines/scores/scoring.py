@@ -27,6 +27,7 @@ from cards.scores import (
     encode_scores,
     metric_name,
     model_lead,
+    score_text,
     with_scores,
 )
 from pipelines.process.files import link_or_copy
@@ -229,7 +230,7 @@ def score_page(scored: Scored, release_dir: Path, *, width: int | None) -> list[
     rows += [
         (
             baseline.score,
-            [baseline.name, BASELINES.get(baseline.name, ""), LABELS[baseline.labels], baseline.score_text],
+            [baseline.name, BASELINES.get(baseline.name, ""), LABELS[baseline.labels], score_text(baseline)],
         )
         for baseline in scores.baselines
     ]
@@ -258,7 +259,7 @@ def score_page(scored: Scored, release_dir: Path, *, width: int | None) -> list[
 
 
 def _model_score(model: ModelScore, metric: str) -> str:
-    return model.score_text + ("" if model.metric == metric else f" {metric_name(model.metric)}")
+    return score_text(model) + ("" if model.metric == metric else f" {metric_name(model.metric)}")
 
 
 def _shortcut(shortcut: Shortcut) -> str:
