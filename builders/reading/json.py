@@ -265,19 +265,12 @@ def read_json_lines(
     return _concat(json_lines(raw, columns, optional=optional, numbers_as_text=numbers_as_text), columns)
 
 
-def read_json_array(
-    raw: Raw, columns: Columns, *, optional: Collection[str] = (), numbers_as_text: Collection[str] = ()
-) -> pl.DataFrame:
+def read_json_array(raw: Raw, columns: Columns, *, optional: Collection[str] = ()) -> pl.DataFrame:
     """The objects of a file that is one JSON array, under the rules of `json_lines`.
 
     Errors number the records from 1. The file is read in pieces: only the frame is held in memory.
     """
-    batches = _element_batches(raw, "[]", BATCH)
-    frames = (
-        _frame(raw, "record", first, batch, columns, optional=optional, numbers_as_text=numbers_as_text)
-        for first, _, batch in batches
-    )
-    return _concat(frames, columns)
+    return _concat(_array_frames(raw, columns, optional), columns)
 
 
 def json_objects(raw: Raw, columns: Columns, *, optional: Collection[str] = ()) -> Iterator[pl.DataFrame]:
@@ -285,9 +278,11 @@ def json_objects(raw: Raw, columns: Columns, *, optional: Collection[str] = ()) 
 
     The rules and errors are those of `json_lines`; in an array, errors number the records from 1. The file is read in pieces.
     """
-    if not _begins_with_bracket(raw):
-        yield from json_lines(raw, columns, optional=optional)
-        return
+    is_array = _begins_with_bracket(raw)
+    yield from _array_frames(raw, columns, optional) if is_array else json_lines(raw, columns, optional=optional)
+
+
+def _array_frames(raw: Raw, columns: Columns, optional: Collection[str]) -> Iterator[pl.DataFrame]:
     for first, _, batch in _element_batches(raw, "[]", BATCH):
         yield _frame(raw, "record", first, batch, columns, optional=optional)
 

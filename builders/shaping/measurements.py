@@ -49,22 +49,19 @@ class Measurements:
 
         Raises SourceError for texts that were not measured, ValueError for a file of another kind.
         """
-        self._check_kind(TOKENS)
-        return pl.Series(texts.name, self._look_up(hash_texts(texts), texts), pl.UInt32)
+        return pl.Series(texts.name, self._look_up(TOKENS, hash_texts(texts), texts), pl.UInt32)
 
     def of_pairs(self, first: pl.Series, second: pl.Series) -> pl.Series:
         """The cosine of the two embeddings of each pair, to four decimals (Float64).
 
         Raises SourceError for pairs that were not measured, ValueError for a file of another kind.
         """
-        self._check_kind(COSINE)
-        return pl.Series(first.name, self._look_up(hash_pairs(first, second), first) / COSINE_STEPS, pl.Float64)
+        cosines = self._look_up(COSINE, hash_pairs(first, second), first) / COSINE_STEPS
+        return pl.Series(first.name, cosines, pl.Float64)
 
-    def _check_kind(self, kind: str) -> None:
+    def _look_up(self, kind: str, keys: Array, shown: pl.Series) -> Array:
         if self.kind != kind:
             raise ValueError(f"{self.raw.name} has the kind {self.kind}, not {kind}")
-
-    def _look_up(self, keys: Array, shown: pl.Series) -> Array:
         where = np.searchsorted(self.keys, keys)
         known = where < len(self.keys)
         known[known] = self.keys[where[known]] == keys[known]

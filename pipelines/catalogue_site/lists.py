@@ -38,7 +38,6 @@ from pipelines.audit.tables import JUDGED_TABLES, Frames, row_id
 from pipelines.release.comparison import (
     Change,
     RowMatch,
-    compare_figures,
     compare_table,
     pair_tables,
 )
@@ -356,11 +355,6 @@ def compare_versions(
         columns = [tuple(column.name for column in table.columns) if table else () for table in (before, after)]
         changes.append(TableChange(**vars(change), old_columns=columns[0], new_columns=columns[1], lists=lists))
     return changes
-
-
-def changed_figures(old: Path, new: Path) -> list[tuple[str, Any, Any]]:
-    """The statistics, options, dropped rows and findings that differ between two releases: name, old and new value."""
-    return [(name, *values) for name, values in compare_figures(old, new)[0].items()]
 
 
 def _write_lists(page_dir: Path, folder: str, match: RowMatch, *, limit: int | None) -> dict[str, RecordList]:

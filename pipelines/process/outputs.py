@@ -5,8 +5,6 @@ Parquet by a key in the metadata, a page by its generator, JSON by its `$schema`
 Version 0.2.0 set fewer marks: its files are known by their columns, keys and first lines.
 """
 
-from __future__ import annotations
-
 import base64
 import glob
 import json

@@ -24,7 +24,6 @@ from builders.shaping.folding import fold_text_1
 from builders.shaping.measurements import hash_pairs, hash_texts
 from cards import markdown
 from cards.evidence import Comparison, SharedTexts
-from cards.manifest import Manifest
 from pipelines.process import tables
 from pipelines.process.stages import stage
 from pipelines.release.folder import read_manifest, version_dirs
@@ -75,7 +74,8 @@ def find_sets(datasets: Sequence[tuple[str, str]], releases: Path) -> tuple[list
     """
     found, missing = list[PairSet](), list[str]()
     for dataset, version in datasets:
-        manifest = _newest_manifest(releases / dataset, version)
+        candidates = [releases / dataset / version, *reversed(version_dirs(releases / dataset))]
+        manifest = next(filter(None, map(read_manifest, candidates)), None)
         if manifest is None:
             missing.append(dataset)
             continue
@@ -92,13 +92,6 @@ def find_sets(datasets: Sequence[tuple[str, str]], releases: Path) -> tuple[list
             for table in manifest.tables
         ]
     return found, missing
-
-
-def _newest_manifest(dataset_dir: Path, version: str) -> Manifest | None:
-    for release_dir in [dataset_dir / version, *reversed(version_dirs(dataset_dir))]:
-        if (manifest := read_manifest(release_dir)) is not None:
-            return manifest
-    return None
 
 
 def find_shared_pairs(sets: Sequence[PairSet]) -> list[SharedPairs]:

@@ -103,7 +103,7 @@ def _overview(measured: Sequence[Measured], models: Sequence[str]) -> list[str]:
             release.name,
             metric_name(release.scores.metric),
             NONE if release.scores.chance is None else f"{release.scores.chance:.1f}",
-            _best_baseline(release.scores),
+            f"{score_text(best)} {best.name}" if (best := release.scores.best_baseline) else NONE,
             *_model_scores(release.scores, models),
             *_headroom(release.scores, complete=not release.partial),
             "not looked for" if release.scores.unasked else str(len(release.scores.shortcuts)),
@@ -122,10 +122,6 @@ def _headroom(scores: Scores, *, complete: bool) -> tuple[str, str]:
         f"{headroom.score:.1f} {headroom.model}",
         NOT_COMPARABLE if headroom.points is None else f"{headroom.points:+.1f}",
     )
-
-
-def _best_baseline(scores: Scores) -> str:
-    return NONE if scores.best_baseline is None else f"{score_text(scores.best_baseline)} {scores.best_baseline.name}"
 
 
 def _model_scores(scores: Scores, models: Sequence[str]) -> list[str]:

@@ -72,10 +72,8 @@ def read_queries(frames: Frames, split: str) -> JudgedQueries:
 def read_documents(frames: Frames, split: str) -> Iterator[pl.Series]:
     """The texts of the documents as a model receives them, in batches, each read on demand."""
     texts = frames["corpus"][split].select(text=model_input("corpus", "text"))
-    start = 0
-    while len(batch := texts.slice(start, BATCH_ROWS).collect(engine="streaming")):
+    for batch in texts.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming"):
         yield batch["text"]
-        start += BATCH_ROWS
 
 
 Scored = Iterator[tuple[Integers, Values]]  # for each query, some documents and their scores
