@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -82,16 +81,11 @@ WORDS = {
 REPEATED = "hf_subset_descriptive_stats"  # the same figures again, as mteb nests them
 
 
-@dataclass(frozen=True)
-class LabelShare:
-    """A label, and for each split its rows with a bar and a share; a dash for a split without it."""
+def label_shares(task: Task, statistics: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+    """The labels, each with its rows in every split, a bar and a share there; a dash for a split without it.
 
-    name: str
-    cells: tuple[str, ...]
-
-
-def label_shares(task: Task, statistics: Mapping[str, Any]) -> list[LabelShare]:
-    """The labels with their rows in every split, the most frequent first; what is beyond MAX_LABELS is summed up in one line."""
+    The most frequent come first; what is beyond MAX_LABELS is summed up in one line.
+    """
     counts = {split: _label_counts(values) for split, values in statistics.items()}
     rows = {split: values.get("num_samples") or 1 for split, values in statistics.items()}
     total = sum(map(Counter, counts.values()), Counter[str]())
@@ -100,9 +94,9 @@ def label_shares(task: Task, statistics: Mapping[str, Any]) -> list[LabelShare]:
     width = WIDTH if len(statistics) == 1 else NARROW
     largest = max((count / rows[split] for split, labels in counts.items() for count in labels.values()), default=1)
     shares = [
-        LabelShare(
+        (
             label_name(task, key),
-            tuple(_share(counts[split].get(key, 0), rows[split], largest, width) for split in statistics),
+            [_share(counts[split].get(key, 0), rows[split], largest, width) for split in statistics],
         )
         for key in shown
     ]
@@ -112,7 +106,7 @@ def label_shares(task: Task, statistics: Mapping[str, Any]) -> list[LabelShare]:
             of_split = [labels[key] for key in rest if key in labels]
             least, most = min(of_split, default=0), max(of_split, default=0)
             cells.append(f"{f'{least:,} to ' if least < most else ''}{most:,} each" if of_split else "")
-        shares.append(LabelShare(f"{len(rest):,} more", tuple(cells)))
+        shares.append((f"{len(rest):,} more", cells))
     return shares
 
 

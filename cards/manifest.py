@@ -199,10 +199,6 @@ class Manifest:
         """The number of rows of each table, by its location."""
         return {table.location: table.rows for table in self.tables}
 
-    def has_identity_of(self, planned: "Manifest") -> bool:
-        """Whether a planned build would give this release again."""
-        return all(getattr(self, name) == getattr(planned, name) for name in IDENTITY)
-
 
 def decode(data: bytes, where: str) -> Manifest:
     """A manifest from the bytes of a manifest.json; keys that are not known are ignored.

@@ -12,7 +12,7 @@ from builders.catalogue import needed_files, requested_splits
 from builders.errors import ReleaseError
 from cards.completeness import require_complete
 from cards.kinds import SAMPLE
-from cards.manifest import FORMAT, Manifest, Recipe, options_as_read
+from cards.manifest import FORMAT, IDENTITY, Manifest, Recipe, options_as_read
 from pipelines.checking.checks import check_release
 from pipelines.process.stages import stage
 from pipelines.raw.locations import GOLDEN, golden_input, locate, plan_file, require_golden
@@ -216,7 +216,8 @@ def _is_sample(settings: BuildSettings, definition: Definition) -> bool:
 
 def is_current(release_dir: Path, manifest: Manifest, planned: Manifest) -> bool:
     """Whether a release is what the planned build would give, with all of its files."""
-    return manifest.has_identity_of(planned) and not folder.find_damage(release_dir, manifest)
+    is_same = all(getattr(manifest, name) == getattr(planned, name) for name in IDENTITY)
+    return is_same and not folder.find_damage(release_dir, manifest)
 
 
 def has_same_rows(release_dir: Path, old: Manifest, planned: Manifest) -> bool:

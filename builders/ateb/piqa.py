@@ -109,5 +109,6 @@ def read_questions(raw: Raw, labels: Raw) -> pl.DataFrame:
     Raises SourceError if the label file has a different number of lines, or a label other than 0 and 1.
     """
     rows = read_json_lines(raw, dict.fromkeys(("goal", *SOLUTIONS), pl.String()))
-    gold = read_gold_labels(labels, LABELS, raw, rows.height)
-    return rows.select(query="goal", options=pl.concat_list(SOLUTIONS), gold=gold)
+    return rows.select(
+        query="goal", options=pl.concat_list(SOLUTIONS), gold=read_gold_labels(labels, LABELS, raw, rows.height)
+    )

@@ -142,11 +142,6 @@ def quotations() -> Mapping[str, Quotation]:
     return {row["key"]: Quotation(row["paper"], row["where"], row["words"]) for row in read("quotations")["rows"]}
 
 
-def quote(key: str) -> str:
-    """A quotation with its place."""
-    return str(quotations()[key])
-
-
 @cache
 def tasks_by_name() -> Mapping[str, str]:
     """Our dataset for each name that Tables 1, 7 and 8 print for a task, misprints included."""

@@ -1,7 +1,5 @@
 """Open a raw file as a stream of bytes: plain, compressed by gzip or zstd, or inside a zip, tar or tar.gz archive."""
 
-from __future__ import annotations
-
 import difflib
 import io
 import lzma
@@ -16,7 +14,7 @@ from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 from isal import igzip, isal_zlib
@@ -25,10 +23,6 @@ from builders import limits
 from builders.errors import SourceError
 from builders.reading.values import malformed, too_large
 from builders.spec import Raw
-
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
-
 
 MAGIC = b"\x28\xb5\x2f\xfd"
 SKIPPABLE = tuple(bytes([low]) + b"\x2a\x4d\x18" for low in range(0x50, 0x60))  # frames that hold no data
@@ -156,7 +150,7 @@ class _CheckedReader(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: WriteableBuffer) -> int:
+    def readinto(self, buffer: Any) -> int:
         view = memoryview(buffer)
         try:
             data = self._stream.read1(len(view))  # read1 returns the intact data before a corrupt block

@@ -156,16 +156,6 @@ LIMIT = 500  # tokens, without special ones
 SPLIT = "train"
 
 
-def tokens_file(source: str) -> RawFile:
-    """The raw file with the token counts of a source: the key `tokens` in its files."""
-    return by_hand(
-        "tokens.parquet",
-        f"the lengths of all texts in tokens of {TOKENIZER}: pip install '.[measurements]', then "
-        f"embedding-datasets decide {source} --raw-dir DIR; or copy the file from somebody who has it",
-        made_by="decide",
-    )
-
-
 def measure_tokens(
     inputs: tuple[str, ...], texts: Callable[[Mapping[str, Raw]], Iterator[pl.DataFrame]]
 ) -> Measurement:
@@ -213,14 +203,15 @@ LABSE_REVISION = "e34fab64a3011d2176c99545a93d5cbddc9a91b7"
 STEPS = 100  # a threshold is a whole number of hundredths
 
 
-def cosines_file(source: str) -> RawFile:
-    """The raw file with the LaBSE cosines of a source: the key `cosines` in its files."""
-    return by_hand(
-        "cosines.parquet",
-        f"the cosine of the embeddings of each pair by {LABSE}: pip install '.[measurements]', then "
-        f"embedding-datasets decide {source} --raw-dir DIR; or copy the file from somebody who has it",
-        made_by="decide",
+def measured_files(source: str, *, cosines: bool) -> dict[str, RawFile]:
+    """The raw files with the measurements of a source, by key: `tokens`, and `cosines` of LaBSE if the source has them."""
+    contents = {"tokens": f"the lengths of all texts in tokens of {TOKENIZER}"}
+    contents |= {"cosines": f"the cosine of the embeddings of each pair by {LABSE}"} if cosines else {}
+    how = (
+        f"pip install '.[measurements]', then embedding-datasets decide {source} --raw-dir DIR; or copy the file from somebody"
+        " who has it"
     )
+    return {key: by_hand(f"{key}.parquet", f"{what}: {how}", made_by="decide") for key, what in contents.items()}
 
 
 def measure_cosines(

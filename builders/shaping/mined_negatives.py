@@ -29,7 +29,7 @@ from builders.raw_files import RawFile, by_hand
 from builders.shaping.benchmark_index import INDEX_FILE, BenchmarkIndex, read_benchmark_index, read_header
 from builders.shaping.contrastive import CLEANED, SPLIT, document_pool
 from builders.shaping.folding import fold_lists, fold_text_1
-from builders.shaping.measurements import cosines_file, tokens_file
+from builders.shaping.measurements import measured_files
 from builders.spec import Mining, Raw, RawFiles, Tables, Version
 
 KEY = b"embedding-datasets.ranked-documents"
@@ -249,7 +249,7 @@ def mined_files(dataset: str, configs: Sequence[str]) -> dict[str, RawFile]:
 
 def training_files(source: str, configs: Sequence[str], *, cosines: bool = False) -> dict[str, RawFile]:
     """The raw files that a source of training data needs beside its own, by key: measurements, the index, its rankings."""
-    measured = {"tokens": tokens_file(source)} | ({"cosines": cosines_file(source)} if cosines else {})
+    measured = measured_files(source, cosines=cosines)
     return {**measured, "index": INDEX_FILE, **mined_files(f"{source.replace('_', '-')}-contrastive", configs)}
 
 

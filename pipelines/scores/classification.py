@@ -129,18 +129,16 @@ def _read(
     sets = sorted(set(labels))
     number = {labelled: position for position, labelled in enumerate(sets)}
     classes = np.array([number[labelled] for labelled in labels], dtype=np.int64)
-    if not learned:
-        sides = split_sides(texts)
-        components = connect_texts(texts, sides)
-        return LabelledTexts(texts, labels, classes, sets, classes, 0, plan_folds(components, texts), sides, components)
     begin = len(texts) - tables[-1].height
     training, detail = select_training(texts[:begin])
     rows = [*training.tolist(), *range(begin, len(texts))]
     texts, labels = [texts[row] for row in rows], [labels[row] for row in rows]
-    plan = Plan((Part(np.arange(len(training)), np.arange(len(training), len(rows))),), detail)
     sides = split_sides(texts)
     components = connect_texts(texts, sides)
-    return LabelledTexts(texts, labels, classes[rows], sets, classes[:begin], len(training), plan, sides, components)
+    held_out = Part(np.arange(len(training)), np.arange(len(training), len(rows)))
+    plan = Plan((held_out,), detail) if learned else plan_folds(components, texts)
+    known = classes[:begin] if learned else classes
+    return LabelledTexts(texts, labels, classes[rows], sets, known, len(training), plan, sides, components)
 
 
 def connect_texts(texts: Sequence[str], sides: Sides | None = None) -> list[str]:

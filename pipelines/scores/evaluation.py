@@ -132,8 +132,12 @@ def published_score(dataset: Dataset, model: str) -> Published | None:
     score = papers.scores().get(dataset.name, {}).get(published_name(model))
     if score is None:
         return None
-    metric = OTHER_METRICS.get(dataset.name, METRICS[dataset.task.type.name])
-    return Published(model=published_name(model), metric=metric, score=score, source=SOURCE)
+    return Published(
+        model=published_name(model),
+        metric=OTHER_METRICS.get(dataset.name, METRICS[dataset.task.type.name]),
+        score=score,
+        source=SOURCE,
+    )
 
 
 @dataclass(frozen=True)

@@ -175,12 +175,11 @@ def _present_scores(definition: Definition, release_dir: Path, manifest: Manifes
     present = folder.read_scores(release_dir)
     if present is not None and present.content_sha256 == manifest.content_sha256:
         return present
-    metric = definition.dataset.task.type.main_score
     return Scores(
         dataset=manifest.dataset,
         version=manifest.version,
         content_sha256=manifest.content_sha256,
-        metric=metric,
+        metric=definition.dataset.task.type.main_score,
         split=split,
     )
 

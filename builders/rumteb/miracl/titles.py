@@ -30,8 +30,7 @@ def title_pairs(rows: int, articles: int, tokens: Measurements, limit: int = LIM
         for texts in _candidate_texts(files, articles):
             yield _choose_longest(texts, tokens, limit)
 
-    checks = {"an article without its first passage": pl.col("positive").is_null()}
-    return PairSet(CONFIG, rows, read, checks=checks)
+    return PairSet(CONFIG, rows, read, checks={"an article without its first passage": pl.col("positive").is_null()})
 
 
 def texts_to_measure(files: Mapping[str, Raw], articles: int = ARTICLES) -> Iterator[pl.DataFrame]:
