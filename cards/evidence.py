@@ -67,7 +67,6 @@ class FindingGroup:
 
 HASHED = re.compile(r"[0-9a-f]{16}(?:-\d+)?")  # the name of a row without an id
 MAX_PLACES = 6  # of a group of findings
-NO_BREAK = "\u00a0%"  # a percent sign that stays beside its number
 
 
 def group_findings(findings: Sequence[Finding], quotes: Sequence[Quote | None] = ()) -> list[FindingGroup]:
@@ -119,7 +118,7 @@ def list_places(
         for finding, detail in zip(group.findings, details, strict=True)
     ]
     more = [f"and {len(places) - MAX_PLACES} more"] if places[MAX_PLACES:] else []
-    return [place.replace(" %", NO_BREAK) for place in (*places[:MAX_PLACES], *more)]
+    return [place.replace(" %", f"{markdown.NO_BREAK}%") for place in (*places[:MAX_PLACES], *more)]
 
 
 @dataclass(frozen=True)

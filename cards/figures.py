@@ -23,7 +23,6 @@ def bar(share: float, width: int = WIDTH) -> str:
 
 MAX_LABELS = 12  # that are shown one by one
 NARROW = 10  # characters of a bar where splits are side by side, also on a phone
-NO_BREAK = "\u00a0"
 # The keys of statistics.json in words; any other key is shown with spaces for underscores.
 WORDS = {
     "num_samples": "rows",
@@ -169,7 +168,7 @@ def _label_counts(values: Mapping[str, Any]) -> dict[str, int]:
 def _share(count: int, rows: int, largest: float, width: int) -> str:
     """The rows of a label with its share, and a bar that is full for the largest share of all; a dash for none."""
     share = count / rows
-    return f"{count:,} `{bar(share / largest, width)}` {share * 100:.1f}{NO_BREAK}%" if count else "–"
+    return f"{count:,} `{bar(share / largest, width)}` {share * 100:.1f}{markdown.NO_BREAK}%" if count else "–"
 
 
 def _flat(

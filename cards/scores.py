@@ -292,7 +292,7 @@ def describe_shortcut(shortcut: Shortcut) -> str:
     metric = metric_name(shortcut.metric)
     return (
         f"**A shortcut**: {BASELINES.get(shortcut.baseline, shortcut.baseline)}: {shortcut.score:.1f} ({metric}; chance is"
-        f" {shortcut.chance:.1f}{_evidence(shortcut)}). {MEANING}"
+        f" {shortcut.chance:.1f}{_evidence(shortcut)}). The annotation left a trait that tells the label without the task."
     )
 
 
@@ -302,9 +302,6 @@ def describe_profile(scores: Scores) -> list[str]:
         f"{kind_name(found.kind)} in {found.location}: {found.count:,} ({found.share:.1%}); {found.detail}"
         for found in (scores.profile.findings if scores.profile else ())
     ]
-
-
-MEANING = "The annotation left a trait that tells the label without the task."
 
 
 def _evidence(shortcut: Shortcut) -> str:

@@ -13,7 +13,6 @@ PREFIX = "piqa"
 PROMPTS = Prompts("Given the following goal, retrieve a possible solution.")
 LABELS = {"0": 0, "1": 1}
 SOLUTIONS = ("sol1", "sol2")
-REPEATS = "Some goals occur several times in the validation set, each time with a different correct solution"
 
 
 def _file(name: str, sha256: str, size: int) -> RawFile:
@@ -21,7 +20,8 @@ def _file(name: str, sha256: str, size: int) -> RawFile:
 
 
 def _known(why: str) -> tuple[KnownFinding, ...]:
-    return (KnownFinding("duplicate_text", "queries/test.text", 37, f"{REPEATS}; {why}"),)
+    repeats = "Some goals occur several times in the validation set, each time with a different correct solution"
+    return (KnownFinding("duplicate_text", "queries/test.text", 37, f"{repeats}; {why}"),)
 
 
 SOURCE = Source(

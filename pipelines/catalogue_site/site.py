@@ -16,7 +16,6 @@ from pipelines.release.comparison import compare_figures
 from pipelines.release.staging import staged_folder
 
 MARKER = "site.json"  # a folder that has it is a site, and holds what it lists
-GENERATOR = "embedding-datasets site"
 
 logger = logging.getLogger(__name__)
 
@@ -81,7 +80,7 @@ def _write_changes(
 
 def _write_marker(site_dir: Path, releases: Sequence[ReleaseData]) -> None:
     marker = {
-        "generator": GENERATOR,
+        "generator": "embedding-datasets site",
         "files": sorted(
             [*(path.relative_to(site_dir).as_posix() for path in site_dir.rglob("*") if path.is_file()), MARKER]
         ),

@@ -227,7 +227,6 @@ def _table(side: dict[str, str]) -> str:
     return f"{config}{side['split']}.{side['column']}"
 
 
-KIND = "pair_in_other_dataset"
 EXAMPLE = 60  # characters of each text
 NOTE = (
     "pairs: different pairs of a query and a positive that both sets have, ignoring case, punctuation and white space; exact: the"
@@ -260,7 +259,7 @@ def shared_pairs_page(
 def to_json(shared: SharedPairs) -> dict[str, Any]:
     """What two sets share, for programs."""
     return {
-        "kind": KIND,
+        "kind": "pair_in_other_dataset",
         "set": _name(shared.first),
         "other_set": _name(shared.second),
         "pairs": shared.pairs,

@@ -35,7 +35,6 @@ STATEMENT = "https://in-toto.io/Statement/v1"
 PROVENANCE = "https://slsa.dev/provenance/v1"
 VERIFICATION = "https://slsa.dev/verification_summary/v1"
 NAMESPACE = "urn:embedding-datasets"
-EXTENSION = "embedding_datasets_reproduction"
 CONTENT = "content_sha256"  # pipelines.release.content_hash says how it is computed
 ROWS_EQUAL, BYTES_EQUAL = "EMBEDDING_DATASETS_ROWS_EQUAL", "EMBEDDING_DATASETS_BYTES_EQUAL"
 
@@ -107,7 +106,7 @@ def verification(
         "verificationResult": "PASSED" if equal else "FAILED",
         "verifiedLevels": levels,
         "slsaVersion": "1.0",
-        EXTENSION: {
+        "embedding_datasets_reproduction": {
             "dataset": manifest.dataset,
             "version": manifest.version,
             "content_sha256": manifest.content_sha256,

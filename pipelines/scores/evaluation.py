@@ -38,8 +38,6 @@ from pipelines.process.stages import stage
 from pipelines.process.terminal import verbosity
 from pipelines.release import folder
 
-DRAWN_AS_PUBLISHED = "training texts drawn as by mteb 1, which the published scores are from"
-
 
 def evaluation_task(dataset: Dataset, manifest: Manifest) -> MtebTask:
     """The values of the mteb task of a release.
@@ -71,11 +69,6 @@ def load_task(dataset: Dataset, manifest: Manifest, release_dir: Path) -> Any:
     if isinstance(dataset.task, MultilabelClassification):
         loaded.np_rng = np.random.RandomState(loaded.seed)  # the one of mteb 1
     return loaded
-
-
-def deviation(dataset: Dataset) -> str:
-    """In what the evaluation of a dataset differs from a run of mteb on the task of the card; empty where it does not."""
-    return DRAWN_AS_PUBLISHED if isinstance(dataset.task, MultilabelClassification) else ""
 
 
 def built_in_task(dataset: Dataset, manifest: Manifest) -> BuiltInTask | None:
@@ -218,6 +211,7 @@ def evaluate_model(
     intervals = importlib.import_module("pipelines.scores.model_intervals")  # with scikit-learn, which takes a second
     low_high = intervals.model_interval(dataset.task, frames, values.split, predicted, float(scores["main_score"]))
     published = published_score(dataset, model) if manifest.complete else None
+    draws_as_published = isinstance(dataset.task, MultilabelClassification)
     return ModelScore(
         model=model,
         weights=loaded.weights,
@@ -231,7 +225,8 @@ def evaluate_model(
         packages=package_versions(model),
         published=published,
         same_metric=_percent(scores[published.metric]) if published else None,
-        detail=deviation(dataset),
+        # In what this differs from a run of mteb on the task of the card.
+        detail="training texts drawn as by mteb 1, which the published scores are from" if draws_as_published else "",
     )
 
 

@@ -38,7 +38,6 @@ different rows, and `not comparable`. The paper's figures have no intervals. A *
 task asks for and knows the labels all the same ([how it is tested](scoring.md#shortcuts)): a trait of the annotation, which a
 model may use without doing the task. In STS and pair classification nothing is trained, so an embedding has no way to use it.
 """
-NOT_COMPARABLE = "not comparable"
 
 
 @dataclass(frozen=True)
@@ -120,7 +119,7 @@ def _headroom(scores: Scores, *, complete: bool) -> tuple[str, str]:
         return NONE, NONE
     return (
         f"{headroom.score:.1f} {headroom.model}",
-        NOT_COMPARABLE if headroom.points is None else f"{headroom.points:+.1f}",
+        "not comparable" if headroom.points is None else f"{headroom.points:+.1f}",
     )
 
 
