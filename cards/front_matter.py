@@ -239,8 +239,7 @@ class _CountingLoader(yaml.SafeLoader):
         self._count += 1
         if self._count > limits.MAX_VALUES:
             raise ValueError(f"more than {limits.MAX_VALUES:,} values")
-        node: yaml.Node | None = super().compose_node(parent, index)
-        return node
+        return super().compose_node(parent, index)
 
 
 def _measure(node: yaml.Node, measured: dict[int, tuple[int, int]]) -> tuple[int, int]:

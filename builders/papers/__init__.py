@@ -95,8 +95,7 @@ class Quotation:
 @cache
 def read(name: str) -> Mapping[str, Any]:
     """A file of this folder: rumteb_table_1, rumteb_table_2, rumteb_table_6, rumteb_table_7, rumteb_table_8 or ateb_tasks."""
-    values: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
-    return values
+    return dict(json.loads((FOLDER / f"{name}.json").read_text("utf-8")))
 
 
 @cache

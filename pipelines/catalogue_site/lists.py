@@ -205,8 +205,7 @@ def named_positions(found: Iterable[FindingRows], config: str, split: str) -> pl
         if finding_rows.finding.config == config and "twin" in columns:
             twins = finding_rows.rows.filter(pl.col("twin_split") == split)
             parts.append(twins.select(position=pl.col("twin").cast(pl.UInt32)))
-    positions: pl.Series = pl.concat(parts).drop_nulls().unique().collect(engine="streaming")["position"]
-    return positions
+    return pl.concat(parts).drop_nulls().unique().collect(engine="streaming")["position"]
 
 
 def _columns(finding_rows: FindingRows, frames: Frames) -> tuple[str, ...]:

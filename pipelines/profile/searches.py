@@ -102,8 +102,7 @@ class Examined:
 
     def labels(self, lag: int = 0) -> Values:
         """The labels of the rows so many further down; beyond the ends of the table those of its last or first row."""
-        below: Values = self.all_labels[np.clip(self.rows + lag, 0, len(self.all_labels) - 1)]
-        return below
+        return self.all_labels[np.clip(self.rows + lag, 0, len(self.all_labels) - 1)]
 
 
 @dataclass(frozen=True)

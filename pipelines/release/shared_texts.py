@@ -200,8 +200,7 @@ MAP = Path(__file__).with_name("contamination_map.json")
 
 def read_map(path: Path = MAP) -> dict[str, Any]:
     """The map in a file, by default that of our own releases."""
-    found: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    return found
+    return dict(json.loads(path.read_text("utf-8")))
 
 
 def shared_with_others(dataset: str, content_sha256: str, compared: dict[str, Any] | None = None) -> Comparison | None:

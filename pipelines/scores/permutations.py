@@ -121,8 +121,7 @@ def interval_of_mean(components: Sequence[str], values: Values) -> tuple[float, 
 
 
 def _number(components: Sequence[str]) -> Rows:
-    numbers: Rows = np.unique(np.asarray(components, dtype=object).astype(str), return_inverse=True)[1]
-    return numbers
+    return np.unique(np.asarray(components, dtype=object).astype(str), return_inverse=True)[1]
 
 
 def claim_shortcuts(answers: Sequence[Answer]) -> list[Shortcut]:
@@ -179,8 +178,7 @@ def _columns(rows: Judged, targets: Values) -> Values:
     """What a model learns of targets: a column a class, or one."""
     if rows.classes == 1:
         return targets[:, np.newaxis]
-    columns: Values = np.eye(rows.classes)[targets.astype(np.int64)]
-    return columns
+    return np.eye(rows.classes)[targets.astype(np.int64)]
 
 
 def _decide(predicted: Values, classes: int) -> Values:
@@ -209,8 +207,7 @@ def _hat(training: Any, scored: Any) -> Values:
 
 
 def _dense(matrix: Any) -> Values:
-    dense: Values = matrix.toarray() if hasattr(matrix, "toarray") else np.asarray(matrix)
-    return dense
+    return matrix.toarray() if hasattr(matrix, "toarray") else np.asarray(matrix)
 
 
 def _choose(rows: Judged, kept: Rows) -> Judged:

@@ -223,8 +223,7 @@ def score_reranking(frames: Frames, split: str) -> Results:
 def _rank_within(owners: Integers, scores: Values) -> Values:
     """The place of each candidate among those of its query, from -0.5 to 0.5: so candidates of different queries compare."""
     place = (pl.col("score").rank("average") - 0.5) / pl.len() - 0.5
-    ranked: Values = pl.DataFrame({"owner": owners, "score": scores}).select(place.over("owner")).to_series().to_numpy()
-    return ranked
+    return pl.DataFrame({"owner": owners, "score": scores}).select(place.over("owner")).to_series().to_numpy()
 
 
 def _read(frames: Frames, split: str) -> Candidates:

@@ -56,8 +56,7 @@ def predict_classes(training: Features, labels: Integers, scored: Features, coun
 def predict_odds(training: Features, labels: Integers, scored: Features) -> Values:
     """The logarithm of the odds of label 1 against label 0 on each scored row, by logistic regression."""
     logarithms = predict_classes(training, labels, scored, 2)
-    odds: Values = logarithms[:, 1] - logarithms[:, 0]
-    return odds
+    return logarithms[:, 1] - logarithms[:, 0]
 
 
 def predict_label_odds(training: Features, labels: Integers, scored: Features) -> Values:
@@ -285,8 +284,7 @@ def _count_block(texts: pl.Series, terms: dict[str, int]) -> tuple[Any, Integers
 
 def fold(texts: pl.Series) -> list[str]:
     """The texts in NFKC and lower case, without punctuation (builders.shaping.folding)."""
-    folded: list[str] = fold_texts(texts).to_list()
-    return folded
+    return fold_texts(texts).to_list()
 
 
 def word_set(folded: str) -> frozenset[str]:
