@@ -118,7 +118,6 @@ def render(
         or_folder=OR_FOLDER,
         task_type=dataset.task.type,
         task=mteb_task(dataset, manifest),
-        prefixes=_prefixes(manifest),
         built_in=built_in_tasks(dataset.name),
         namesakes=namesake_tasks(dataset.name),
         versions=_versions(dataset),
@@ -276,12 +275,6 @@ def _versions(dataset: Dataset) -> list[tuple[str, str, str]]:
     for number in older:
         uses[number] = compare if number.startswith("1.") else "to repeat results on it"
     return [(number, markdown.hand_written(dataset.versions[number].notes), use) for number, use in uses.items()]
-
-
-def _prefixes(manifest: Manifest) -> list[tuple[str, str, str]]:
-    """For each config of training data, its name and the prefixes of queries and documents."""
-    prompts = manifest.prompts.configs if manifest.prompts else ()
-    return [(prompt.config, f"{prompt.rosberta[0]}: ", f"{prompt.rosberta[-1]}: ") for prompt in prompts]
 
 
 def python(value: Any) -> str:

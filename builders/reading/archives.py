@@ -113,9 +113,7 @@ def tar_files(raw: Raw) -> Iterator[tuple[str, BinaryIO]]:
         try:
             file = stack.enter_context(_open_file(raw))
             archive, decompressed = _open_tar(raw, file, stack)
-            for name, info in _tar_files(raw, archive, _size_of(file)):
-                stream = archive.extractfile(info)
-                assert isinstance(stream, io.BufferedReader)
+            for name, stream in _tar_files(raw, archive, _size_of(file)):
                 yield name, io.BufferedReader(_CheckedReader(raw, file, stream, None), CHUNK)
             while decompressed is not None and decompressed.read(CHUNK):  # compares the checksum at its end
                 pass
@@ -233,25 +231,21 @@ def _open_zip_member(raw: Raw, member: str, archive: zipfile.ZipFile) -> zipfile
         raise _no_member(raw, member, names)
     if names.count(member) > 1:
         raise _unreadable(raw, f"several files {member!r} in the archive", "one")
-    stream = archive.open(member)
-    assert isinstance(stream, zipfile.ZipExtFile)
-    return stream
+    return cast("zipfile.ZipExtFile", archive.open(member))
 
 
 def _open_tar_member(raw: Raw, member: str, archive: tarfile.TarFile, size: int) -> io.BufferedReader:
     """The stream of the first member of that name. size: of the archive's file, in bytes."""
     names: list[str] = []
-    for name, info in _tar_files(raw, archive, size):
+    for name, stream in _tar_files(raw, archive, size):
         if name == member:
-            stream = archive.extractfile(info)
-            assert isinstance(stream, io.BufferedReader)
             return stream
         names.append(name)
     raise _no_member(raw, member, names)
 
 
-def _tar_files(raw: Raw, archive: tarfile.TarFile, size: int) -> Iterator[tuple[str, tarfile.TarInfo]]:
-    """Name and header of the regular files of an archive, in its order."""
+def _tar_files(raw: Raw, archive: tarfile.TarFile, size: int) -> Iterator[tuple[str, io.BufferedReader]]:
+    """Name and stream of the regular files of an archive, in its order."""
     for count, info in enumerate(archive, 1):
         if info.size < 0:
             raise tarfile.ReadError(f"{info.name!r} has the size {info.size}")
@@ -259,7 +253,7 @@ def _tar_files(raw: Raw, archive: tarfile.TarFile, size: int) -> Iterator[tuple[
             raise too_many_members(raw)
         _refuse_expansion(raw, info.offset_data + info.size, size)
         if info.isreg():
-            yield info.name.removeprefix("./"), info
+            yield info.name.removeprefix("./"), cast("io.BufferedReader", archive.extractfile(info))
 
 
 def _read_error(raw: Raw, error: Exception, count: int, lines: int = 0) -> SourceError:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import orjson
 import polars as pl
@@ -180,9 +180,7 @@ def parse_plain_lines(lines: list[bytes], columns: pl.Schema) -> pl.DataFrame | 
         return None
     if table.num_rows != len(lines) or any(column.null_count for column in table.columns):
         return None
-    frame = pl.from_arrow(table)
-    assert isinstance(frame, pl.DataFrame)
-    return frame.select(columns.names())
+    return cast("pl.DataFrame", pl.from_arrow(table)).select(columns.names())
 
 
 def to_records(value: Any, name: str, dtype: Type) -> Any:

@@ -154,10 +154,11 @@ def _read_headlines(file: Raw, scratch: Path, *, clean: bool) -> tuple[pl.DataFr
             expected=", ".join(RUBRICS),
             todo="check that the raw file is complete; if it spells a rubric differently, add the spelling to RUBRICS",
         )
-    observed = {"clusters": names.height, "headlines": counts.total()}
-    for rubric, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
-        observed[f"headlines under {rubric}" if rubric else "headlines without a rubric"] = count
-    return headlines, observed
+    by_rubric = {
+        f"headlines under {rubric}" if rubric else "headlines without a rubric": count
+        for rubric, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    }
+    return headlines, {"clusters": names.height, "headlines": counts.total()} | by_rubric
 
 
 def _read_clusters(file: Raw) -> Iterator[pl.DataFrame]:

@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 import pyarrow as pa
@@ -138,9 +138,7 @@ def _batches(pair_set: PairSet) -> Iterator[pl.DataFrame]:
         try:
             with pq.ParquetFile(path) as file:
                 for batch in file.iter_batches(BATCH_ROWS, columns=["query", "positives"]):
-                    frame = pl.from_arrow(pa.Table.from_batches([batch]))
-                    assert isinstance(frame, pl.DataFrame)
-                    yield frame
+                    yield cast("pl.DataFrame", pl.from_arrow(pa.Table.from_batches([batch])))
         except (pa.ArrowException, OSError) as error:
             raise ReleaseError(
                 "a data file cannot be read",
