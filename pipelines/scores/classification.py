@@ -18,7 +18,7 @@ from cards.scores import Baseline
 from pipelines.process.stages import stage
 from pipelines.scores.folds import Part, Plan, connect, plan_folds, sample_few, select_training
 from pipelines.scores.metrics import chance_accuracy, mean_area_under_curve
-from pipelines.scores.permutations import held_out_question, interval_of_mean, learned_question
+from pipelines.scores.permutations import held_out_question, learned_question, mean_baseline
 from pipelines.scores.results import Integers, Judged, Question, Results, Values, make_baseline
 from pipelines.scores.text_models import (
     Sides,
@@ -83,10 +83,8 @@ def score_classification(
     with stage("baselines: counting terms"):
         counts = count_terms(data.texts)
     with stage("baselines: TF-IDF"):
-        if several:
-            baselines.append(_score_sets(data, counts))
-        else:
-            baselines.append(_score_classes(data, "tfidf", counts, weigh_terms))
+        all_rows = _score_sets(data, counts) if several else _score_classes(data, "tfidf", counts, weigh_terms)
+        baselines.append(all_rows)
     with stage("baselines: TF-IDF of few rows", total=EXPERIMENTS, unit="experiments") as advance:
         baselines.append(_score_few(data, counts, advance, several=several))
     baselines.append(_score_centroids(data, counts))
@@ -171,9 +169,7 @@ def _score_classes(data: LabelledTexts, name: str, features: Any, weigh: Weigh) 
 
 def _make_baseline(data: LabelledTexts, name: str, right: Values, **fields: Any) -> Baseline:
     """The record of a baseline. right: of each evaluated row, or how often, from 0 to 1."""
-    values = right.astype(np.float64)
-    interval = interval_of_mean(data.components[data.evaluated :], values)
-    return make_baseline(name, float(values.mean()), interval=interval, **fields)
+    return mean_baseline(name, right, data.components[data.evaluated :], **fields)
 
 
 def _score_sets(data: LabelledTexts, counts: Any) -> Baseline:

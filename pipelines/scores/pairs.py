@@ -17,7 +17,7 @@ from cards.scores import Baseline, Labels
 from pipelines.process.stages import stage
 from pipelines.scores.folds import Part, Plan, connect, limit_rows, order_by_hash, plan_folds, rank_by_hash
 from pipelines.scores.metrics import area_under_curve, average_precision, bitext_f1, chance_bitext_f1, spearman
-from pipelines.scores.permutations import held_out_question, interval, interval_of_mean, learned_question
+from pipelines.scores.permutations import held_out_question, interval, learned_question, mean_baseline
 from pipelines.scores.results import Integers, Judged, Question, Results, Values, make_baseline
 from pipelines.scores.text_models import (
     Sides,
@@ -164,18 +164,13 @@ def score_bitext(table: pl.LazyFrame) -> Results:
     baselines = [make_baseline("chance", chance_bitext_f1(rows.height))]
     with stage("baselines: lengths", total=rows.height, unit="rows") as advance:
         found = _find_in_blocks(rows.height, _length_similarity(left, right), advance)
-        baselines.append(_bitext_baseline("length", order[found], components))
+        baselines.append(mean_baseline("length", bitext_f1(order[found]), components))
     texts = fold(left) + fold(right)
     for name, count in (("words", count_terms), ("letters", count_letters)):
         with stage(f"baselines: shared {name}", total=rows.height, unit="rows") as advance:
             found = _find_in_blocks(rows.height, _cosine_similarity(count(texts), rows.height), advance)
-            baselines.append(_bitext_baseline(name, order[found], components))
+            baselines.append(mean_baseline(name, bitext_f1(order[found]), components))
     return Results(baselines)
-
-
-def _bitext_baseline(name: str, found: Integers, components: list[str]) -> Baseline:
-    values = bitext_f1(found)
-    return make_baseline(name, float(values.mean()), interval=interval_of_mean(components, values))
 
 
 def _find_in_blocks(rows: int, similarity: Callable[[slice], Any], advance: Callable[[int], None]) -> Integers:

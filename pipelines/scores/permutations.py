@@ -19,11 +19,11 @@ import numpy as np
 import polars as pl
 from scipy.linalg import solve
 
-from cards.scores import Shortcut
+from cards.scores import Baseline, Shortcut
 from pipelines.process.stages import stage
 from pipelines.scores.folds import Rows, order_by_hash, plan_folds
 from pipelines.scores.metrics import area_under_curve, spearman
-from pipelines.scores.results import Judged, Question, Values, percent
+from pipelines.scores.results import Judged, Question, Values, make_baseline, percent
 from pipelines.scores.text_models import DIGITS, Weigh
 
 PERMUTATIONS = RESAMPLES = 1_999
@@ -118,6 +118,12 @@ def interval(components: Sequence[str], judge: Callable[[Rows], float]) -> tuple
 def interval_of_mean(components: Sequence[str], values: Values) -> tuple[float, float]:
     """The 95 % interval of the mean of a value a row."""
     return interval(components, lambda chosen: float(values[chosen].mean()))
+
+
+def mean_baseline(name: str, values: Any, components: Sequence[str], **fields: Any) -> Baseline:
+    """The record of a baseline whose score is the mean of a value a row, with its interval. fields: as for `make_baseline`."""
+    values = np.asarray(values, dtype=np.float64)
+    return make_baseline(name, float(values.mean()), interval=interval_of_mean(components, values), **fields)
 
 
 def _number(components: Sequence[str]) -> Rows:

@@ -13,7 +13,7 @@ from cards.scores import Baseline
 from pipelines.audit.tables import Frames, model_input
 from pipelines.process.stages import stage
 from pipelines.scores.folds import connect, plan_folds, rank_by_hash
-from pipelines.scores.permutations import fixed_question, interval_of_mean, learned_question
+from pipelines.scores.permutations import fixed_question, learned_question, mean_baseline
 from pipelines.scores.rankings import (
     CUT,
     DEPTH,
@@ -93,11 +93,11 @@ def score_retrieval(frames: Frames, split: str) -> Results:
     with stage("baselines: counting words", total=documents, unit="documents") as advance:
         counts = count_query_terms(queries.texts, read_documents(frames, split), advance)
     priorities = rank_by_hash(queries.documents.to_list(), "documents")
-    baselines = [make_baseline("chance", chance)]
+    baselines, components = [make_baseline("chance", chance)], connect_queries(queries)
     for name, score in (("named", score_named), ("words", score_shared_words), ("bm25", score_bm25)):
         with stage(f"baselines: {name}", total=len(queries.ids), unit="queries") as advance:
             values = _score_queries(score(counts), queries, priorities, advance)
-            baselines.append(_make_baseline(name, values, queries))
+            baselines.append(mean_baseline(name, values, components))
     return Results(baselines)
 
 
@@ -155,12 +155,6 @@ def connect_queries(queries: JudgedQueries) -> list[str]:
     return [components[number] for number in first]
 
 
-def _make_baseline(name: str, values: Sequence[float], queries: JudgedQueries, **fields: Any) -> Baseline:
-    """The record of a baseline. values: the score of each query."""
-    interval = interval_of_mean(connect_queries(queries), np.array(values))
-    return make_baseline(name, sum(values) / len(values), interval=interval, **fields)
-
-
 def _score_queries(
     scored: Scored, queries: JudgedQueries, priorities: Integers, advance: Callable[[int], None]
 ) -> list[float]:
@@ -206,16 +200,17 @@ def score_reranking(frames: Frames, split: str) -> Results:
     with stage("baselines: BM25"):
         scores["bm25"] = _score_bm25(data)
     baselines = [make_baseline("chance", _chance(data))]
-    baselines += [_make_baseline(name, _score_lists(data, values), data.queries) for name, values in scores.items()]
-    components = connect(queries)
-    own = [components[owner] for owner in data.owners.tolist()]
+    components = connect_queries(data.queries)
+    baselines += [mean_baseline(name, _score_lists(data, values), components) for name, values in scores.items()]
+    of_texts = connect(queries)
+    own = [of_texts[owner] for owner in data.owners.tolist()]
     judged = Judged("auc", data.labels.astype(np.float64), own, candidates)
     questions = [
         fixed_question(name, judged, _rank_within(data.owners, scores[name])) for name in ("first", "longer", "shorter")
     ]
     with stage("baselines: TF-IDF of candidates"):
         counts = count_terms(data.texts.to_list())[data.documents]
-        baselines.append(_score_candidates(data, counts, own))
+        baselines.append(_score_candidates(data, counts, own, components))
         questions.append(learned_question("candidate", judged, counts, weigh_terms))
     return Results(baselines, questions)
 
@@ -269,10 +264,12 @@ def _score_bm25(data: Candidates) -> Values:
     return scores
 
 
-def _score_candidates(data: Candidates, counts: Any, components: Sequence[str]) -> Baseline:
-    """Whether a candidate is relevant, told from its text alone; the candidates of a query are in one fold."""
+def _score_candidates(data: Candidates, counts: Any, groups: Sequence[str], components: Sequence[str]) -> Baseline:
+    """Whether a candidate is relevant, told from its text alone; the candidates of a query are in one fold.
+
+    groups: the key of each candidate. components: that of each query.
+    """
     texts = data.texts.to_list()
-    plan = plan_folds(components, [texts[document] for document in data.documents.tolist()])
+    plan = plan_folds(groups, [texts[document] for document in data.documents.tolist()])
     scores = predict_out_of_fold(counts, data.labels, plan, weigh_terms, predict_odds)
-    values = _score_lists(data, scores)
-    return _make_baseline("candidate", values, data.queries, labels="all", detail=plan.detail)
+    return mean_baseline("candidate", _score_lists(data, scores), components, labels="all", detail=plan.detail)
