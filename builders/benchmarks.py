@@ -71,10 +71,6 @@ BENCHMARKS: Mapping[str, Benchmark] = MappingProxyType(
 )
 
 
-PATH = "path and revision"
-NO_RENAMING = "path, revision, and no renaming of columns"
-
-
 @dataclass(frozen=True)
 class BuiltInTask:
     """A built-in task of mteb.
@@ -93,7 +89,7 @@ class BuiltInTask:
     @property
     def change(self) -> str:
         """What changes in the task so that it reads our dataset."""
-        return NO_RENAMING if self.renames_columns else PATH
+        return "path, revision, and no renaming of columns" if self.renames_columns else "path and revision"
 
 
 RUSSIAN = "ru"

@@ -198,8 +198,9 @@ def _matching(name: str) -> list[Entry]:
         raise UsageError(f"{name!r} is the beginning of several names", found=", ".join(beginnings), todo="say which")
     nearest = [repr(other) for other in _nearest(name, names)]
     hint = f"did you mean {' or '.join(nearest)}? " if nearest else ""
-    todo = f"{hint}List all names: embedding-datasets show"
-    raise UsageError(f"no source, dataset or group is named {name!r}", todo=todo)
+    raise UsageError(
+        f"no source, dataset or group is named {name!r}", todo=f"{hint}List all names: embedding-datasets show"
+    )
 
 
 def _named(name: str, every: list[Entry]) -> list[Entry]:

@@ -10,6 +10,7 @@ DatasetError                 1  the build or the check failed
 """
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from traceback import walk_tb
 from typing import Literal
@@ -60,14 +61,8 @@ class DatasetError(Exception):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Let worker processes pass errors back: the default pickling of exceptions loses keyword arguments."""
-        return _rebuild, (type(self), self.args), vars(self)
-
-
-def _rebuild(
-    kind: type[DatasetError], parts: tuple[str, str | None, str | None, str | None, str | None]
-) -> DatasetError:
-    what, where, found, expected, todo = parts
-    return kind(what, where=where, found=found, expected=expected, todo=todo)
+        parts = {"where": self.where, "found": self.found, "expected": self.expected, "todo": self.todo}
+        return partial(type(self), self.what, **parts), (), vars(self)
 
 
 class RecipeError(DatasetError):

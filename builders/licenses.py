@@ -74,7 +74,6 @@ LICENSES = frozenset(
         "other",
     ]
 )
-NO_DERIVATIVES = "permits no derivatives, ask the owners before you share this dataset"
 
 
 def permits_derivatives(license_id: str) -> bool:
@@ -100,7 +99,7 @@ def describe_license(license_id: str) -> str:
     if license_id == "other":
         return "terms of its own, see the licence section before you share it"
     if not permits_derivatives(license_id):
-        return NO_DERIVATIVES
+        return "permits no derivatives, ask the owners before you share this dataset"
     if parts[0] == "cc0":
         return "you may share it, also commercially"
     conditions = "with credit" if parts[0] == "cc" else "with the notices of the licence"

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
-HEX = re.compile(r"[0-9a-f]+")
 COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
@@ -52,8 +51,10 @@ class Hub:
 
 def _require_commit(repo: str, revision: str) -> None:
     if not COMMIT.fullmatch(revision):
-        what = f"{repo}: {revision!r} is not a full commit"
-        raise ValueError(f"{what} of 40 hex digits: give that, or declare the file moving (hub(..., moving=True))")
+        raise ValueError(
+            f"{repo}: {revision!r} is not a full commit of 40 hex digits: give that, or declare the file moving"
+            " (hub(..., moving=True))"
+        )
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ class RawFile:
         if not parts or self.name.startswith("/") or ".." in parts or "\\" in self.name:
             raise ValueError(f"a raw file's name is a relative path that stays in its folder, not {self.name!r}")
         for label, digest, length in (("sha256", self.sha256, 64), ("git_blob", self.git_blob, 40)):
-            if digest is not None and (len(digest) != length or not HEX.fullmatch(digest)):
+            if digest is not None and (len(digest) != length or not re.fullmatch(r"[0-9a-f]+", digest)):
                 raise ValueError(f"{self.name}: {label} must be {length} lower-case hex digits, not {digest!r}")
 
 

@@ -15,17 +15,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from builders import papers
-from builders.benchmarks import BENCHMARKS
+from builders.benchmarks import BENCHMARKS, Benchmark
 from builders.errors import UsageError
-from builders.raw_files import Hub
-from builders.tasks import Contrastive
+from builders.raw_files import Hub, RawFile
+from builders.tasks import Contrastive, Task
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from builders.benchmarks import Benchmark
-    from builders.raw_files import RawFile
-    from builders.tasks import Task
 
 
 VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")

@@ -4,6 +4,7 @@ A build refuses what it cannot do without, `embedding-datasets new` shows the li
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -35,13 +36,6 @@ from cards.texts import (
 UNWRITTEN = frozenset({NOT_WRITTEN, INCOMPLETE})  # gaps that a sample may have, and a complete release may not
 MAX_TITLE = 50  # characters that the Hub shows of a title
 NAMED_SOURCE = re.compile(r"README|et al\.,? \d{4}|card on the Hub|\d{4}, section|\.com|Koehn, 2005")
-
-
-class _AnyCount(dict[str, str]):
-    """Numbers that a recipe observes, before it has run."""
-
-    def __missing__(self, key: str) -> str:
-        return "0"
 
 
 def require_complete(definition: Definition, version: str, *, sample: bool) -> tuple[str, ...]:
@@ -136,20 +130,32 @@ def _declaration(definition: Definition) -> Iterator[Gap]:
     needs.append(tuple(dataset.training.values()))
     unknown = {key for keys in needs for key in keys} - set(definition.source.files)
     if unknown:
-        todo = "correct `needs`, or add the file to SOURCE"
-        yield Gap(f"{dataset.name} needs files that SOURCE lacks", where, todo, found=", ".join(sorted(unknown)))
+        yield Gap(
+            f"{dataset.name} needs files that SOURCE lacks",
+            where,
+            "correct `needs`, or add the file to SOURCE",
+            found=", ".join(sorted(unknown)),
+        )
     try:
         names = "-".join(front_matter.language(code)[1] for code in dataset.languages)
     except ValueError as error:
         yield Gap(str(error), where, "give languages as mteb writes them: rus-Cyrl")
     else:
         if not dataset.pretty_name.endswith(f" ({names})") or len(dataset.pretty_name) > MAX_TITLE:
-            expected = f"at most {MAX_TITLE} characters that end with ({names})"
-            yield _gap("the pretty_name is not a title for the Hub", where, "shorten or correct it", expected)
+            yield _gap(
+                "the pretty_name is not a title for the Hub",
+                where,
+                "shorten or correct it",
+                f"at most {MAX_TITLE} characters that end with ({names})",
+            )
     for number, version in dataset.versions.items():
         if not version.notes.endswith("."):
-            todo = "say in a sentence what this version is, or what changed, with a full stop"
-            yield _gap(f"{dataset.name}@{number} has no summary", where, todo, found=version.notes)
+            yield _gap(
+                f"{dataset.name}@{number} has no summary",
+                where,
+                "say in a sentence what this version is, or what changed, with a full stop",
+                found=version.notes,
+            )
     if min(dataset.versions, key=version_key) != "1.0.0":
         yield _gap(f"{dataset.name} has no version 1.0.0", where, "number the first version 1.0.0")
     docstring = read_docstring(dataset.recipe)
@@ -158,15 +164,20 @@ def _declaration(definition: Definition) -> Iterator[Gap]:
             "the first line of the docstring is not a sentence", where, "end it with ? or .", found=dataset.summary
         )
     if docstring and "Columns:" not in docstring and "corpus:" not in docstring:
-        expected = "`Columns: ...`, or `corpus: ...; queries: ...` for several tables"
-        yield _gap("the docstring does not list the columns", where, "list them with their types", expected)
+        yield _gap(
+            "the docstring does not list the columns",
+            where,
+            "list them with their types",
+            "`Columns: ...`, or `corpus: ...; queries: ...` for several tables",
+        )
 
 
 def _placeholders(definition: Definition) -> Iterator[Gap]:
     """Placeholders in the prose that no release can fill."""
     dataset, source = definition.dataset, definition.source
     for version in dataset.versions:
-        numbers = release_numbers(dataset.task, {}, dataset.options(version), {}) | {"observed": _AnyCount()}
+        numbers = release_numbers(dataset.task, {}, dataset.options(version), {})
+        numbers["observed"] = defaultdict(lambda: "0")  # what a recipe observes is not known before it has run
         for text in dict.fromkeys(vars(read_prose(source.name, dataset.name, version)).values()):
             try:
                 fill_placeholders(text, numbers, "the prose has a placeholder that no release can fill")
@@ -188,8 +199,12 @@ def _prose(definition: Definition) -> Iterator[Gap]:
     sections = split_sections(split_sections(text, "# ")[dataset.name], "## ")
     numbers = {heading.rpartition(" ")[2] for heading in sections if re.search(r" \d+\.\d+\.\d+$", heading)}
     if unknown := numbers - set(dataset.versions):
-        what = f"'# {dataset.name}' has sections of versions that do not exist"
-        yield _gap(what, where, "rename or remove them", found=", ".join(sorted(unknown)))
+        yield _gap(
+            f"'# {dataset.name}' has sections of versions that do not exist",
+            where,
+            "rename or remove them",
+            found=", ".join(sorted(unknown)),
+        )
     found = [
         fault
         for version in dataset.versions

@@ -38,7 +38,6 @@ from cards.manifest import Column, Finding, Manifest, Table
 from cards.render import read_filled_prose
 from cards.texts import Prose, bibtex, read_field
 
-CONFORMS_TO = ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"]
 # The context that mlcroissant expects. `http` and `https` are as it compares them.
 CONTEXT: dict[str, Any] = {
     "@language": "en",
@@ -91,7 +90,6 @@ SPDX = {
     "mit": "MIT", "odbl": "ODbL-1.0", "odc-by": "ODC-By-1.0", "pddl": "PDDL-1.0",
 }  # fmt: skip
 ANNOTATORS = {"crowdsourced": "crowd workers", "expert-generated": "experts", "machine-generated": "programs"}
-MAINTENANCE = "A released version keeps its rows; other rows are a new version."
 PARQUET = "application/x-parquet"  # what mlcroissant and the Hub call it
 TYPES = {"string": "sc:Text", "int64": "sc:Integer", "float64": "sc:Float", "bool": "sc:Boolean"}
 SPLITS, LABELS = "splits", "labels"  # the record sets of the enumerations
@@ -120,7 +118,7 @@ def _describe(definition: Definition, manifest: Manifest) -> dict[str, Any]:
     described = {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
-        "conformsTo": CONFORMS_TO,
+        "conformsTo": ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"],
         "name": dataset.name,
         "alternateName": dataset.pretty_name,
         "description": "\n\n".join([dataset.summary, *_blocks(prose.dataset)]),
@@ -173,7 +171,8 @@ def _describe_responsible_use(definition: Definition, manifest: Manifest, prose:
         "rai:dataPreprocessingProtocol": _items(prose.decisions),
         "rai:dataUseCases": _use_case(task),
         "rai:dataLimitations": [*_items(prose.limits), *map(describe_finding, manifest.findings)],
-        "rai:dataReleaseMaintenancePlan": f"{MAINTENANCE} Version {manifest.version}: {notes}",
+        "rai:dataReleaseMaintenancePlan": "A released version keeps its rows; other rows are a new version."
+        f" Version {manifest.version}: {notes}",
     }
 
 
@@ -405,7 +404,6 @@ def _file_set(config: str) -> str:
     return identifier(f"{config}-files")
 
 
-YEAR = re.compile(r"[0-9]{4}")
 # The commands of TeX that put a mark on the letter after them, with the Unicode character that does.
 MARKS = {
     "`": "\u0300", "'": "\u0301", "^": "\u0302", "~": "\u0303", "=": "\u0304", "u": "\u0306", ".": "\u0307", '"': "\u0308",
@@ -455,7 +453,7 @@ def _split_names(authors: str) -> list[str]:
 def read_year(entry: str) -> str:
     """The year of an entry, four digits; empty where it has none."""
     year = _plain(read_field(entry, "year"))
-    return year if YEAR.fullmatch(year) else ""
+    return year if re.fullmatch("[0-9]{4}", year) else ""
 
 
 def _plain(latex: str) -> str:

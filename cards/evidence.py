@@ -67,7 +67,6 @@ class FindingGroup:
 
 HASHED = re.compile(r"[0-9a-f]{16}(?:-\d+)?")  # the name of a row without an id
 MAX_PLACES = 6  # of a group of findings
-NO_BREAK = "\u00a0%"  # a percent sign that stays beside its number
 
 
 def group_findings(findings: Sequence[Finding], quotes: Sequence[Quote | None] = ()) -> list[FindingGroup]:
@@ -119,7 +118,7 @@ def list_places(
         for finding, detail in zip(group.findings, details, strict=True)
     ]
     more = [f"and {len(places) - MAX_PLACES} more"] if places[MAX_PLACES:] else []
-    return [place.replace(" %", NO_BREAK) for place in (*places[:MAX_PLACES], *more)]
+    return [place.replace(" %", f"{markdown.NO_BREAK}%") for place in (*places[:MAX_PLACES], *more)]
 
 
 @dataclass(frozen=True)
@@ -220,11 +219,6 @@ class Rebuild:
     raw: dict[str, Sha256]
     tools: dict[str, str]
 
-    @property
-    def has_equal_rows(self) -> bool:
-        """Whether the rebuilt release has the rows of the release."""
-        return self.content_sha256 == self.rebuilt_content_sha256
-
 
 @dataclass(frozen=True)
 class _Predicate:
@@ -276,6 +270,6 @@ def read_rebuilds(source: str, dataset: str, version: str, content_sha256: str, 
         rebuild.by: rebuild
         for rebuild in sorted(known, key=lambda rebuild: rebuild.date)
         if (rebuild.dataset, rebuild.version, rebuild.content_sha256) == (dataset, version, content_sha256)
-        and rebuild.has_equal_rows
+        and rebuild.content_sha256 == rebuild.rebuilt_content_sha256
     }
     return sorted(found.values(), key=lambda rebuild: rebuild.date)

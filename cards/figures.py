@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -24,7 +23,6 @@ def bar(share: float, width: int = WIDTH) -> str:
 
 MAX_LABELS = 12  # that are shown one by one
 NARROW = 10  # characters of a bar where splits are side by side, also on a phone
-NO_BREAK = "\u00a0"
 # The keys of statistics.json in words; any other key is shown with spaces for underscores.
 WORDS = {
     "num_samples": "rows",
@@ -82,16 +80,11 @@ WORDS = {
 REPEATED = "hf_subset_descriptive_stats"  # the same figures again, as mteb nests them
 
 
-@dataclass(frozen=True)
-class LabelShare:
-    """A label, and for each split its rows with a bar and a share; a dash for a split without it."""
+def label_shares(task: Task, statistics: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+    """The labels, each with its rows in every split, a bar and a share there; a dash for a split without it.
 
-    name: str
-    cells: tuple[str, ...]
-
-
-def label_shares(task: Task, statistics: Mapping[str, Any]) -> list[LabelShare]:
-    """The labels with their rows in every split, the most frequent first; what is beyond MAX_LABELS is summed up in one line."""
+    The most frequent come first; what is beyond MAX_LABELS is summed up in one line.
+    """
     counts = {split: _label_counts(values) for split, values in statistics.items()}
     rows = {split: values.get("num_samples") or 1 for split, values in statistics.items()}
     total = sum(map(Counter, counts.values()), Counter[str]())
@@ -100,9 +93,9 @@ def label_shares(task: Task, statistics: Mapping[str, Any]) -> list[LabelShare]:
     width = WIDTH if len(statistics) == 1 else NARROW
     largest = max((count / rows[split] for split, labels in counts.items() for count in labels.values()), default=1)
     shares = [
-        LabelShare(
+        (
             label_name(task, key),
-            tuple(_share(counts[split].get(key, 0), rows[split], largest, width) for split in statistics),
+            [_share(counts[split].get(key, 0), rows[split], largest, width) for split in statistics],
         )
         for key in shown
     ]
@@ -112,7 +105,7 @@ def label_shares(task: Task, statistics: Mapping[str, Any]) -> list[LabelShare]:
             of_split = [labels[key] for key in rest if key in labels]
             least, most = min(of_split, default=0), max(of_split, default=0)
             cells.append(f"{f'{least:,} to ' if least < most else ''}{most:,} each" if of_split else "")
-        shares.append(LabelShare(f"{len(rest):,} more", tuple(cells)))
+        shares.append((f"{len(rest):,} more", cells))
     return shares
 
 
@@ -175,7 +168,7 @@ def _label_counts(values: Mapping[str, Any]) -> dict[str, int]:
 def _share(count: int, rows: int, largest: float, width: int) -> str:
     """The rows of a label with its share, and a bar that is full for the largest share of all; a dash for none."""
     share = count / rows
-    return f"{count:,} `{bar(share / largest, width)}` {share * 100:.1f}{NO_BREAK}%" if count else "–"
+    return f"{count:,} `{bar(share / largest, width)}` {share * 100:.1f}{markdown.NO_BREAK}%" if count else "–"
 
 
 def _flat(

@@ -180,15 +180,22 @@ def parse_front_matter(card: bytes, where: str) -> dict[str, Any]:
     Raises SourceError for invalid YAML, for a card or YAML that exceeds a limit, and for anything but a mapping.
     """
     if len(card) > limits.MAX_CARD:
-        found, expected = f"more than {limits.MAX_CARD:,} bytes", f"at most {limits.MAX_CARD:,}"
-        raise SourceError("README.md is too large", where=where, found=found, expected=expected, todo="shorten it")
+        raise SourceError(
+            "README.md is too large",
+            where=where,
+            found=f"more than {limits.MAX_CARD:,} bytes",
+            expected=f"at most {limits.MAX_CARD:,}",
+            todo="shorten it",
+        )
     text, _ = split_front_matter(card.decode("utf-8", "replace"))
     try:
         metadata, _ = load_yaml(text)
     except (yaml.YAMLError, ValueError) as error:
-        found = " ".join(str(error).split())[:500]
         raise SourceError(
-            "invalid YAML in the front matter", where=where, found=found, todo="fix the front matter of README.md"
+            "invalid YAML in the front matter",
+            where=where,
+            found=" ".join(str(error).split())[:500],
+            todo="fix the front matter of README.md",
         ) from None
     if metadata is not None and not isinstance(metadata, dict):
         raise SourceError(
@@ -232,8 +239,7 @@ class _CountingLoader(yaml.SafeLoader):
         self._count += 1
         if self._count > limits.MAX_VALUES:
             raise ValueError(f"more than {limits.MAX_VALUES:,} values")
-        node: yaml.Node | None = super().compose_node(parent, index)
-        return node
+        return super().compose_node(parent, index)
 
 
 def _measure(node: yaml.Node, measured: dict[int, tuple[int, int]]) -> tuple[int, int]:

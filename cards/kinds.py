@@ -10,7 +10,6 @@ from pathlib import Path
 from types import MappingProxyType
 
 from cards.front_matter import MIN_LETTERS
-from cards.learned_kinds import LEARNED_KINDS
 from cards.manifest import SEVERITIES, Severity
 
 
@@ -109,6 +108,9 @@ DIFFERENCES = MappingProxyType(
     }
 )
 
+MIN_DISAGREEMENT = 0.1  # of accuracies, from 0 to 1; twice that of correlations: sound splits of STSb differ by 0.09
+MAX_PERIOD = 10  # rows after which labels may repeat
+FAR_DEVIATIONS = 12  # median absolute ones, of the rarity of a text
 FOLDING = "Unicode NFKC, lower case, every run of punctuation and white space one space"
 MEANINGFUL = (
     "as for leaks, but `?`, `!`, faces (`:)`), and the signs, points, colons, dashes and percentages of numbers stay"
@@ -402,11 +404,25 @@ _KINDS = (
     Kind("placeholder", "placeholder", "info",
         "A text contains a placeholder: a variable (`{name}`, `{{ name }}`, `%s`), a name for what was left out (`<NAME>`,"
         " `[REDACTED]`, `[Your name]`), or `lorem ipsum`."),
+    Kind("split_disagrees", "labels that disagree with those of another split", "warning",
+        "A model that learned from the first split is right on another one far less often than on the first itself, in folds, or"
+        " labels look shifted by rows, permuted, inverted or of another scale, as the detail says; of pairs, scores are compared"
+        " with the character trigrams that both sides have.", "rows that the model contradicts", learned=True),
+    Kind("label_doubtful", "label that a model contradicts", "info",
+        "A model that has not seen the row finds another label likelier, where it is sure of itself.", learned=True),
+    Kind("order_tells_label", "order of the rows that tells the label", "info",
+        f"The remainders of the number of a row by 2 to {MAX_PERIOD} tell its label or score better than permuted ones.",
+        "tables", learned=True),
+    Kind("outlier_text", "text unlike all others", "info",
+        f"The character trigrams of a text are rarer than usual by more than {FAR_DEVIATIONS} median absolute deviations, and no"
+        " other text is like it.", learned=True),
+    Kind("weak_group", "rows on which a model is much worse", "info",
+        "In a group of rows (by a column with few values, by length or by script) a model that has not seen them is right less"
+        f" often by {MIN_DISAGREEMENT * 100:.0f} points or more than elsewhere, for the same labels.", learned=True),
 )
 # fmt: on
-_LEARNED = (Kind(name, *words, learned=True) for name, words in LEARNED_KINDS.items())
 KINDS: Mapping[str, Kind] = MappingProxyType(
-    {kind.name: kind for kind in sorted((*_KINDS, *_LEARNED), key=lambda kind: SEVERITIES.index(kind.severity))}
+    {kind.name: kind for kind in sorted(_KINDS, key=lambda kind: SEVERITIES.index(kind.severity))}
 )
 
 

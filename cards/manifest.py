@@ -8,7 +8,7 @@ docs/manifest.schema.json is generated from these records (cards.manifest).
 """
 
 import json
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from inspect import cleandoc
 from typing import Annotated, Any, Literal, get_args
 
@@ -138,46 +138,22 @@ class Finding:
         return f"{table}.{self.column}" if self.column else table
 
 
-@dataclass(frozen=True, kw_only=True)
-class Identity:
-    """What the rows and the card of a release follow from: known before the build, equal where there is nothing to build.
-
-    limit: the number of raw records read of each file, None for all. unpinned: raw files that the command line took in place of
-    the pinned ones. report_sha256: over what gives the same rows another card.
-    """
-
-    dataset: str
-    version: VersionNumber
-    source: str
-    task: str
-    splits: tuple[str, ...]
-    sample: bool
-    partial: bool
-    limit: int | None = None
-    unpinned: tuple[str, ...] = ()
-    raw: tuple[RawEntry, ...]
-    recipe: Recipe
-    report_sha256: str = ""
-    prompts: Prompts | None = None
-
-    @property
-    def name(self) -> str:
-        """The dataset and its version, as on the command line: `rubq-retrieval@1.0.0`."""
-        return f"{self.dataset}@{self.version}"
-
-    @property
-    def complete(self) -> bool:
-        """Whether it is the whole dataset, neither a sample nor a part."""
-        return not (self.sample or self.partial)
+# What the rows and the card of a release follow from: known before the build, equal where there is nothing to build.
+IDENTITY = (
+    "dataset", "version", "source", "task", "splits", "sample", "partial", "limit", "unpinned", "raw", "recipe",
+    "report_sha256", "prompts",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """All that is known of a release. The fields up to `prompts` that Identity has too mean the same.
+    """All that is known of a release. Of one that is not built yet, only the fields of IDENTITY say anything.
 
     content_sha256: identity of all rows (pipelines.release.content_hash). documents: card, statistics, croissant.json and
-    scores.json; some lack the last two, the oldest all. observed: numbers that the recipe counted. tools, built_at: versions of
-    libraries and the time (ISO 8601, UTC), outside every hash.
+    scores.json; some lack the last two, the oldest all. limit: the number of raw records read of each file, None for all.
+    unpinned: raw files that the command line took in place of the pinned ones. report_sha256: over what gives the same rows
+    another card. observed: numbers that the recipe counted. tools, built_at: versions of libraries and the time (ISO 8601, UTC),
+    outside every hash.
     """
 
     format: int = 1
@@ -222,10 +198,6 @@ class Manifest:
     def rows(self) -> dict[str, int]:
         """The number of rows of each table, by its location."""
         return {table.location: table.rows for table in self.tables}
-
-    def has_identity(self, identity: Identity) -> bool:
-        """Whether a build with this identity would give this release again."""
-        return all(getattr(self, field.name) == getattr(identity, field.name) for field in fields(identity))
 
 
 def decode(data: bytes, where: str) -> Manifest:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 CUT = "[…]"
+NO_BREAK = "\u00a0"  # a space at which a line does not wrap
 MARKUP = frozenset("\\`*_[]<>&|~$#")
 
 

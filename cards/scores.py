@@ -50,10 +50,6 @@ BASELINES: Mapping[str, str] = MappingProxyType(
 )
 
 
-def _score_text(score: float, low: float | None, high: float | None) -> str:
-    return f"{score:.1f}" + ("" if low is None else f" ({low:.1f} to {high:.1f})")
-
-
 @dataclass(frozen=True)
 class Baseline:
     """What a rule or a simple model scores.
@@ -75,11 +71,6 @@ class Baseline:
     detail: str = ""
     low: Score | None = None
     high: Score | None = None
-
-    @property
-    def score_text(self) -> str:
-        """The score as it is shown: `43.0`, or `43.0 (41.2 to 44.8)` where its interval is known."""
-        return _score_text(self.score, self.low, self.high)
 
 
 @dataclass(frozen=True)
@@ -116,11 +107,6 @@ class ModelScore:
     detail: str = ""
     low: Score | None = None
     high: Score | None = None
-
-    @property
-    def score_text(self) -> str:
-        """As of Baseline."""
-        return _score_text(self.score, self.low, self.high)
 
 
 @dataclass(frozen=True)
@@ -291,6 +277,11 @@ def model_lead(scores: Scores) -> float | None:
     return None if model is None or baseline is None else round(model.score - baseline.score, 2)
 
 
+def score_text(scored: Baseline | ModelScore) -> str:
+    """A score as it is shown: `43.0`, or `43.0 (41.2 to 44.8)` where its interval is known."""
+    return f"{scored.score:.1f}" + ("" if scored.low is None else f" ({scored.low:.1f} to {scored.high:.1f})")
+
+
 def metric_name(metric: str) -> str:
     """What a metric of mteb is called: `nDCG@10`."""
     return METRICS.get(metric, metric)
@@ -301,7 +292,7 @@ def describe_shortcut(shortcut: Shortcut) -> str:
     metric = metric_name(shortcut.metric)
     return (
         f"**A shortcut**: {BASELINES.get(shortcut.baseline, shortcut.baseline)}: {shortcut.score:.1f} ({metric}; chance is"
-        f" {shortcut.chance:.1f}{_evidence(shortcut)}). {MEANING}"
+        f" {shortcut.chance:.1f}{_evidence(shortcut)}). The annotation left a trait that tells the label without the task."
     )
 
 
@@ -311,9 +302,6 @@ def describe_profile(scores: Scores) -> list[str]:
         f"{kind_name(found.kind)} in {found.location}: {found.count:,} ({found.share:.1%}); {found.detail}"
         for found in (scores.profile.findings if scores.profile else ())
     ]
-
-
-MEANING = "The annotation left a trait that tells the label without the task."
 
 
 def _evidence(shortcut: Shortcut) -> str:
@@ -354,14 +342,14 @@ def _row(name: str, labels: str, score: str, share: float) -> str:
 def _model_row(model: ModelScore, metric: str) -> str:
     name = f"**{markdown.plain(model.model)}** ({markdown.plain(model.weights)})"
     name += "" if model.metric == metric else f", {metric_name(model.metric)}"
-    return _row(name, "as the task gives", f"**{model.score_text}**", model.score / 100)
+    return _row(name, "as the task gives", f"**{score_text(model)}**", model.score / 100)
 
 
 def _baseline_row(baseline: Baseline) -> str:
     name = BASELINES.get(baseline.name, markdown.plain(baseline.name))
     name += f" ({markdown.plain(baseline.detail)})" if baseline.detail else ""
     name += f" · AUC {baseline.auc:.1f}" if baseline.auc is not None else ""
-    return _row(name, LABELS[baseline.labels], baseline.score_text, baseline.score / 100)
+    return _row(name, LABELS[baseline.labels], score_text(baseline), baseline.score / 100)
 
 
 def _details(scores: Scores) -> list[str]:

@@ -12,7 +12,7 @@ from builders.catalogue import needed_files, requested_splits
 from builders.errors import ReleaseError
 from cards.completeness import require_complete
 from cards.kinds import SAMPLE
-from cards.manifest import Identity, Recipe, options_as_read
+from cards.manifest import FORMAT, IDENTITY, Manifest, Recipe, options_as_read
 from pipelines.checking.checks import check_release
 from pipelines.process.stages import stage
 from pipelines.raw.locations import GOLDEN, golden_input, locate, plan_file, require_golden
@@ -92,30 +92,30 @@ def make(definition: Definition, version: str, settings: BuildSettings) -> Build
     splits = requested_splits(definition, settings.splits)
     inputs = _find_inputs(definition, version, splits, settings)
     release_dir = settings.output / dataset.name / version
-    identity = _identity(definition, version, splits, inputs, settings)
+    planned = _plan_release(definition, version, splits, inputs, settings)
     findings_dir = settings.findings and settings.findings / f"{dataset.name}-{version}"
     with dataset_lock(settings.output, dataset.name):
         recover_release(release_dir)
         old = folder.read_manifest(release_dir)
         if old is not None:
-            if not settings.force and is_current(release_dir, old, identity):
+            if not settings.force and is_current(release_dir, old, planned):
                 if findings_dir is not None:
                     write_findings(findings_dir, check_release(release_dir, language_sample=SAMPLE).found)
                 return BuildResult(dataset.name, version, "up to date", release_dir, old, (), time.monotonic() - began)
-            _refuse_to_replace_complete(release_dir, old, identity, force=settings.force)
+            _refuse_to_replace_complete(release_dir, old, planned, force=settings.force)
         scores, notes = _read_scores(release_dir)
-        if old is not None and not settings.force and has_same_rows(release_dir, old, identity):
+        if old is not None and not settings.force and has_same_rows(release_dir, old, planned):
             with staged_folder(release_dir) as staging_dir:
                 manifest = write_again(
-                    definition, identity, old, release_dir, staging_dir, findings_dir=findings_dir, scores=scores
+                    definition, planned, old, release_dir, staging_dir, findings_dir=findings_dir, scores=scores
                 )
             notes = (*notes, f"{manifest.name}: rows unchanged, card and manifest rewritten")
         else:
-            checkpoints = checkpoint_dir(settings.raw.cache, identity) if dataset.checkpoints else nullcontext()
+            checkpoints = checkpoint_dir(settings.raw.cache, planned) if dataset.checkpoints else nullcontext()
             with checkpoints as own_dir, staged_folder(release_dir) as staging_dir:
                 raw = {key: found.raw for key, found in inputs.items()}
                 manifest = write_release(
-                    definition, identity, raw, staging_dir, own_dir, findings_dir=findings_dir, scores=scores
+                    definition, planned, raw, staging_dir, own_dir, findings_dir=findings_dir, scores=scores
                 )
                 _refuse_other_content(release_dir, old, manifest, settings)
     if scores is not None and scores.content_sha256 != manifest.content_sha256:
@@ -146,9 +146,9 @@ def plan_build(definition: Definition, version: str, settings: BuildSettings) ->
         state = "would download and build"
     else:
         inputs = _find_inputs(definition, version, splits, settings)
-        identity = _identity(definition, version, splits, inputs, settings)
+        planned = _plan_release(definition, version, splits, inputs, settings)
         old = folder.read_manifest(release_dir)
-        current = old is not None and not settings.force and is_current(release_dir, old, identity)
+        current = old is not None and not settings.force and is_current(release_dir, old, planned)
         state = "up to date" if current else "would build"
     return BuildPlan(definition.dataset.name, version, state, release_dir, raw)
 
@@ -171,21 +171,25 @@ def _find_inputs(
     return found
 
 
-def _identity(
+def _plan_release(
     definition: Definition,
     version: str,
     splits: tuple[str, ...],
     inputs: dict[str, LocatedFile],
     settings: BuildSettings,
-) -> Identity:
+) -> Manifest:
+    """What is known of a release before its build."""
     dataset, module = definition.dataset, definition.entry.module
     unpinned = _unpinned(settings, definition)
     options = options_as_read(dataset.options(version, sample=settings.sample or bool(unpinned)))
-    return Identity(
+    return Manifest(
+        format=FORMAT,
         dataset=dataset.name,
         version=version,
         source=definition.source.name,
         task=dataset.task.type.name,
+        content_sha256="",
+        tables=(),
         splits=splits,
         sample=_is_sample(settings, definition),
         partial=splits != dataset.task.splits or settings.limit is not None,
@@ -195,6 +199,8 @@ def _identity(
         recipe=Recipe(module, options, fingerprint.recipe_sha256(module)),
         report_sha256=fingerprint.report_sha256(definition.source.name),
         prompts=dataset.prompts,
+        dropped=(),
+        findings=(),
     )
 
 
@@ -208,16 +214,17 @@ def _is_sample(settings: BuildSettings, definition: Definition) -> bool:
     return settings.sample or settings.limit is not None or bool(_unpinned(settings, definition))
 
 
-def is_current(release_dir: Path, manifest: Manifest, identity: Identity) -> bool:
-    """Whether a release is what a build with this identity would give, with all of its files."""
-    return manifest.has_identity(identity) and not folder.find_damage(release_dir, manifest)
+def is_current(release_dir: Path, manifest: Manifest, planned: Manifest) -> bool:
+    """Whether a release is what the planned build would give, with all of its files."""
+    is_same = all(getattr(manifest, name) == getattr(planned, name) for name in IDENTITY)
+    return is_same and not folder.find_damage(release_dir, manifest)
 
 
-def has_same_rows(release_dir: Path, old: Manifest, identity: Identity) -> bool:
-    """Whether a build with this identity would give a release again with the same rows, if with other documents."""
-    same = {identity.recipe.sha256, *dict(earlier_recipes(identity.dataset, identity.version)).values()}
-    recipe = replace(identity.recipe, sha256=old.recipe.sha256)
-    unchanged = replace(identity, recipe=recipe, report_sha256=old.report_sha256)
+def has_same_rows(release_dir: Path, old: Manifest, planned: Manifest) -> bool:
+    """Whether the planned build would give a release again with the same rows, if with other documents."""
+    same = {planned.recipe.sha256, *dict(earlier_recipes(planned.dataset, planned.version)).values()}
+    recipe = replace(planned.recipe, sha256=old.recipe.sha256)
+    unchanged = replace(planned, recipe=recipe, report_sha256=old.report_sha256)
     known = old.recipe.sha256 in same and is_current(release_dir, old, unchanged)
     return known and not folder.verify_release(release_dir, old)
 
@@ -237,11 +244,11 @@ def _record(manifest: Manifest, path: Path) -> tuple[str, ...]:
     return (f"{manifest.name}: content hash not recorded: the ledger changes only in a checkout of the repository",)
 
 
-def _refuse_to_replace_complete(release_dir: Path, old: Manifest, identity: Identity, *, force: bool) -> None:
+def _refuse_to_replace_complete(release_dir: Path, old: Manifest, planned: Manifest, *, force: bool) -> None:
     """A sample or a part never replaces a complete release, except with --force."""
-    if old.complete and not identity.complete and not force:
+    if old.complete and not planned.complete and not force:
         raise ReleaseError(
-            f"a {'sample' if identity.sample else 'partial release'} would replace the complete release",
+            f"a {'sample' if planned.sample else 'partial release'} would replace the complete release",
             where=str(release_dir),
             todo="give another --output, or --force to replace it",
         )

@@ -9,8 +9,7 @@ from builders.spec import RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Reranking
 
 REVISION = "e576524ca841af3c36fd6912e68e5920430928c1"
-TEXTS = ("instruction", "input", "output_1", "output_2")
-COLUMNS = dict.fromkeys(TEXTS, pl.String()) | {"preference": pl.Int64()}
+COLUMNS = dict.fromkeys(("instruction", "input", "output_1", "output_2"), pl.String()) | {"preference": pl.Int64()}
 FIRST_PREFERRED = {1: True, 2: False}
 
 SOURCE = Source(

@@ -91,5 +91,6 @@ def read_questions(raw: Raw, labels: Raw) -> pl.DataFrame:
     """
     rows = read_json_lines(raw, dict.fromkeys(("obs1", "obs2", *HYPOTHESES), pl.String()))
     gold = read_gold_labels(labels, LABELS, raw, rows.height)
-    query = pl.format("Start: {} End: {}", "obs1", "obs2")
-    return rows.select(query=query, options=pl.concat_list(HYPOTHESES), gold=gold)
+    return rows.select(
+        query=pl.format("Start: {} End: {}", "obs1", "obs2"), options=pl.concat_list(HYPOTHESES), gold=gold
+    )

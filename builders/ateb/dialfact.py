@@ -10,9 +10,8 @@ from builders.spec import Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Classification
 
 COMMIT = "d400b250147e45c106b18e52254b1060f7c1575d"
-TEXTS = ("id", "response", "response_label")
 LISTS = {"context": pl.List(pl.String), "evidence_list": pl.List(pl.List(pl.String))}
-COLUMNS = dict.fromkeys(TEXTS, pl.String()) | LISTS
+COLUMNS = dict.fromkeys(("id", "response", "response_label"), pl.String()) | LISTS
 SNIPPET = 2  # the index in a piece of evidence: title, address, snippet, a number, sometimes a remark
 
 

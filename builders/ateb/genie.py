@@ -6,7 +6,7 @@ from builders.raw_files import by_hand
 from builders.reading.json import read_json_lines
 from builders.shaping.preferences import CLEAN_NOTES, pair_systems, rerank_pairs
 from builders.shaping.rows import refuse
-from builders.spec import Raw, RawFiles, Source, Tables, Version, dataset
+from builders.spec import RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Reranking
 
 COLUMNS = dict.fromkeys(("task", "prompt", "response", "system"), pl.String()) | {"rating": pl.Float64()}
@@ -55,7 +55,15 @@ def reranking(raw: RawFiles, *, clean: bool = False) -> Tables:
 
     Raises SourceError if a system has two responses to the same prompt.
     """
-    rows = _read_ratings(raw["ratings"])
+    rows = read_json_lines(raw["ratings"], COLUMNS)
+    refuse(
+        rows,
+        pl.col("response") != pl.col("response").first().over("task", "prompt", "system"),
+        raw["ratings"],
+        "a second response of the same system to the same prompt",
+        found=pl.format("{}: {}", "system", "response"),
+        expected="one response per system and prompt: give variants of a system their own names",
+    )
     prompts = rows.select("task", "prompt").unique(maintain_order=True).with_row_index("number")
     ratings = rows.join(prompts, on=["task", "prompt"], maintain_order="left").select(
         "task", "system", "response", "rating", id=pl.col("number").cast(pl.String), query="prompt"
@@ -64,16 +72,3 @@ def reranking(raw: RawFiles, *, clean: bool = False) -> Tables:
     tables = rerank_pairs(pairs, split="test", clean=clean)
     observed = {"ratings": rows.height, "prompts": prompts.height, **tables.observed}
     return Tables(tables.frames, dropped + tables.dropped, observed)
-
-
-def _read_ratings(raw: Raw) -> pl.DataFrame:
-    rows = read_json_lines(raw, COLUMNS)
-    refuse(
-        rows,
-        pl.col("response") != pl.col("response").first().over("task", "prompt", "system"),
-        raw,
-        "a second response of the same system to the same prompt",
-        found=pl.format("{}: {}", "system", "response"),
-        expected="one response per system and prompt: give variants of a system their own names",
-    )
-    return rows

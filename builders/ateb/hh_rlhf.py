@@ -140,26 +140,22 @@ def helpfulness(raw: RawFiles, *, clean: bool = False) -> Tables:
     """
 
     def build(split: str, later_queries: Mapping[str, pl.Series]) -> list[Tables]:
-        pairs = _pair_answers(_read_transcripts(raw[f"helpful_{split}"]), split)
+        transcripts = _read_transcripts(raw[f"helpful_{split}"])
+        chosen, rejected = (transcripts.filter(side=side) for side in SIDES)
+        pairs = chosen.select(
+            id=pl.concat_str(pl.lit(split), "pair", separator="-"),
+            query="dialogue",
+            a="answer",
+            b=rejected["answer"],
+            a_preferred=pl.lit(value=True),
+            other_query=rejected["dialogue"],
+        )
         differ = pl.col("query") != pl.col("other_query")
         comparable, dropped = drop(pairs, differ, "the dialogues before the answers differ", split=split)
         tables = rerank_pairs(comparable.drop("other_query"), split=split, clean=clean, later_queries=later_queries)
         return [Tables(tables.frames, dropped + tables.dropped, {f"pairs in {split}": pairs.height})]
 
     return rerank_splits(build, SPLITS, raw.splits, clean=clean)
-
-
-def _pair_answers(transcripts: pl.DataFrame, split: str) -> pl.DataFrame:
-    """The pairs as builders.shaping.preferences takes them, and other_query: the dialogue before the rejected answer."""
-    chosen, rejected = (transcripts.filter(side=side) for side in SIDES)
-    return chosen.select(
-        id=pl.concat_str(pl.lit(split), "pair", separator="-"),
-        query="dialogue",
-        a="answer",
-        b=rejected["answer"],
-        a_preferred=pl.lit(value=True),
-        other_query=rejected["dialogue"],
-    )
 
 
 def _read_transcripts(raw: Raw) -> pl.DataFrame:

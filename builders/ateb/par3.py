@@ -122,9 +122,12 @@ def _read_book(raw: Raw, title: str, book: dict[str, Any]) -> pl.DataFrame:
         texts.append(translation[PARAGRAPHS])
     lengths = [len(paragraphs) for paragraphs in texts]
     if len(set(lengths)) > 1:
-        found = f"{lengths[0]:,} and {lengths[1]:,} paragraphs"
         raise malformed(
-            raw, location, "translations are not aligned", found=found, expected="equal numbers of paragraphs"
+            raw,
+            location,
+            "translations are not aligned",
+            found=f"{lengths[0]:,} and {lengths[1]:,} paragraphs",
+            expected="equal numbers of paragraphs",
         )
     positions = range(lengths[0] if lengths else 0)
     columns = {

@@ -13,7 +13,6 @@ PREFIX = "piqa"
 PROMPTS = Prompts("Given the following goal, retrieve a possible solution.")
 LABELS = {"0": 0, "1": 1}
 SOLUTIONS = ("sol1", "sol2")
-REPEATS = "Some goals occur several times in the validation set, each time with a different correct solution"
 
 
 def _file(name: str, sha256: str, size: int) -> RawFile:
@@ -21,7 +20,8 @@ def _file(name: str, sha256: str, size: int) -> RawFile:
 
 
 def _known(why: str) -> tuple[KnownFinding, ...]:
-    return (KnownFinding("duplicate_text", "queries/test.text", 37, f"{REPEATS}; {why}"),)
+    repeats = "Some goals occur several times in the validation set, each time with a different correct solution"
+    return (KnownFinding("duplicate_text", "queries/test.text", 37, f"{repeats}; {why}"),)
 
 
 SOURCE = Source(
@@ -109,5 +109,6 @@ def read_questions(raw: Raw, labels: Raw) -> pl.DataFrame:
     Raises SourceError if the label file has a different number of lines, or a label other than 0 and 1.
     """
     rows = read_json_lines(raw, dict.fromkeys(("goal", *SOLUTIONS), pl.String()))
-    gold = read_gold_labels(labels, LABELS, raw, rows.height)
-    return rows.select(query="goal", options=pl.concat_list(SOLUTIONS), gold=gold)
+    return rows.select(
+        query="goal", options=pl.concat_list(SOLUTIONS), gold=read_gold_labels(labels, LABELS, raw, rows.height)
+    )

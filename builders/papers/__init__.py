@@ -95,8 +95,7 @@ class Quotation:
 @cache
 def read(name: str) -> Mapping[str, Any]:
     """A file of this folder: rumteb_table_1, rumteb_table_2, rumteb_table_6, rumteb_table_7, rumteb_table_8 or ateb_tasks."""
-    values: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
-    return values
+    return dict(json.loads((FOLDER / f"{name}.json").read_text("utf-8")))
 
 
 @cache
@@ -140,11 +139,6 @@ def ateb_tasks() -> Mapping[str, Task]:
 def quotations() -> Mapping[str, Quotation]:
     """The quotations of quotations.json, by key."""
     return {row["key"]: Quotation(row["paper"], row["where"], row["words"]) for row in read("quotations")["rows"]}
-
-
-def quote(key: str) -> str:
-    """A quotation with its place."""
-    return str(quotations()[key])
 
 
 @cache

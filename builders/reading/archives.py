@@ -1,7 +1,5 @@
 """Open a raw file as a stream of bytes: plain, compressed by gzip or zstd, or inside a zip, tar or tar.gz archive."""
 
-from __future__ import annotations
-
 import difflib
 import io
 import lzma
@@ -16,7 +14,7 @@ from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 from isal import igzip, isal_zlib
@@ -25,10 +23,6 @@ from builders import limits
 from builders.errors import SourceError
 from builders.reading.values import malformed, too_large
 from builders.spec import Raw
-
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
-
 
 MAGIC = b"\x28\xb5\x2f\xfd"
 SKIPPABLE = tuple(bytes([low]) + b"\x2a\x4d\x18" for low in range(0x50, 0x60))  # frames that hold no data
@@ -119,9 +113,7 @@ def tar_files(raw: Raw) -> Iterator[tuple[str, BinaryIO]]:
         try:
             file = stack.enter_context(_open_file(raw))
             archive, decompressed = _open_tar(raw, file, stack)
-            for name, info in _tar_files(raw, archive, _size_of(file)):
-                stream = archive.extractfile(info)
-                assert isinstance(stream, io.BufferedReader)
+            for name, stream in _tar_files(raw, archive, _size_of(file)):
                 yield name, io.BufferedReader(_CheckedReader(raw, file, stream, None), CHUNK)
             while decompressed is not None and decompressed.read(CHUNK):  # compares the checksum at its end
                 pass
@@ -156,7 +148,7 @@ class _CheckedReader(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: WriteableBuffer) -> int:
+    def readinto(self, buffer: Any) -> int:
         view = memoryview(buffer)
         try:
             data = self._stream.read1(len(view))  # read1 returns the intact data before a corrupt block
@@ -239,25 +231,21 @@ def _open_zip_member(raw: Raw, member: str, archive: zipfile.ZipFile) -> zipfile
         raise _no_member(raw, member, names)
     if names.count(member) > 1:
         raise _unreadable(raw, f"several files {member!r} in the archive", "one")
-    stream = archive.open(member)
-    assert isinstance(stream, zipfile.ZipExtFile)
-    return stream
+    return cast("zipfile.ZipExtFile", archive.open(member))
 
 
 def _open_tar_member(raw: Raw, member: str, archive: tarfile.TarFile, size: int) -> io.BufferedReader:
     """The stream of the first member of that name. size: of the archive's file, in bytes."""
     names: list[str] = []
-    for name, info in _tar_files(raw, archive, size):
+    for name, stream in _tar_files(raw, archive, size):
         if name == member:
-            stream = archive.extractfile(info)
-            assert isinstance(stream, io.BufferedReader)
             return stream
         names.append(name)
     raise _no_member(raw, member, names)
 
 
-def _tar_files(raw: Raw, archive: tarfile.TarFile, size: int) -> Iterator[tuple[str, tarfile.TarInfo]]:
-    """Name and header of the regular files of an archive, in its order."""
+def _tar_files(raw: Raw, archive: tarfile.TarFile, size: int) -> Iterator[tuple[str, io.BufferedReader]]:
+    """Name and stream of the regular files of an archive, in its order."""
     for count, info in enumerate(archive, 1):
         if info.size < 0:
             raise tarfile.ReadError(f"{info.name!r} has the size {info.size}")
@@ -265,7 +253,7 @@ def _tar_files(raw: Raw, archive: tarfile.TarFile, size: int) -> Iterator[tuple[
             raise too_many_members(raw)
         _refuse_expansion(raw, info.offset_data + info.size, size)
         if info.isreg():
-            yield info.name.removeprefix("./"), info
+            yield info.name.removeprefix("./"), cast("io.BufferedReader", archive.extractfile(info))
 
 
 def _read_error(raw: Raw, error: Exception, count: int, lines: int = 0) -> SourceError:

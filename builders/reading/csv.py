@@ -144,15 +144,26 @@ def _rows(raw: Raw, separator: str, *, quotes: bool) -> Iterator[tuple[int, list
         for row, row_lines in split_rows(lines, separator, quotes=quotes, too_large=row_too_large, invalid=invalid_row):
             last = start + len(row_lines) - 1
             if STRAY_RETURN.search(row_lines[-1]):
-                found, expected = shorten(row_lines[-1][-60:]), r"lines that end in \n or \r\n"
-                raise malformed(raw, f"line {last}", "a stray carriage return", found=found, expected=expected)
+                raise malformed(
+                    raw,
+                    f"line {last}",
+                    "a stray carriage return",
+                    found=shorten(row_lines[-1][-60:]),
+                    expected=r"lines that end in \n or \r\n",
+                )
             if row and blank:
-                what, found = "a blank line among the rows", "a blank line"
-                raise malformed(raw, f"line {blank}", what, found=found, expected="a row")
+                raise malformed(
+                    raw, f"line {blank}", "a blank line among the rows", found="a blank line", expected="a row"
+                )
             # Even with strict=True the csv module takes a quote inside an unquoted field for an ordinary character.
             if quotes and any('"' in value for value in row) and not well_quoted.fullmatch("".join(row_lines)):
-                found = shorten("".join(row_lines))
-                raise malformed(raw, f"line {start}", "a stray quote", found=found, expected=_describe_fields(quotes))
+                raise malformed(
+                    raw,
+                    f"line {start}",
+                    "a stray quote",
+                    found=shorten("".join(row_lines)),
+                    expected=_describe_fields(quotes),
+                )
             if row:
                 yield start, row
             else:
@@ -204,12 +215,11 @@ def _records(raw: Raw, separator: str) -> Iterator[tuple[int, list[str]]]:
     while start < len(lines):
         readings = _readings(lines, start, separator, count)
         if len(readings) != 1:
-            found = shorten(lines[start])
             raise malformed(
                 raw,
                 f"line {start + 1}",
                 "a row that can be read in two ways" if readings else "a row with too few or too many fields",
-                found=found,
+                found=shorten(lines[start]),
                 expected=f"{count} fields; quotes that enclose a field, or do not enclose several lines",
             )
         fields, stop = readings[0]

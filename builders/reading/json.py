@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import orjson
 import polars as pl
@@ -59,8 +59,13 @@ def read_elements(raw: Raw, brackets: str, piece: int) -> Iterator[tuple[str, by
         reader = io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="")
         buffer, position, number = _skip_spaces(reader, "", 0, piece), 0, 1
         if not buffer.startswith(brackets[0]):
-            found = shorten(buffer + reader.read(60)) if buffer else "an empty file"
-            raise malformed(raw, "", f"not a JSON {kind}", found=found, expected=f"an {kind} of objects: {example}")
+            raise malformed(
+                raw,
+                "",
+                f"not a JSON {kind}",
+                found=shorten(buffer + reader.read(60)) if buffer else "an empty file",
+                expected=f"an {kind} of objects: {example}",
+            )
         buffer = _skip_spaces(reader, buffer, 1, piece)
         complete = buffer.startswith(brackets[1])
         position = int(complete)
@@ -76,14 +81,24 @@ def read_elements(raw: Raw, brackets: str, piece: int) -> Iterator[tuple[str, by
                 buffer, position = buffer[position:] + more, 0
                 continue
             if SURROGATE.search(name):
-                what, expected = "a name that is not valid Unicode", "a name in UTF-8"
-                raise malformed(raw, f"record {number}", what, found=shorten(name), expected=expected)
+                raise malformed(
+                    raw,
+                    f"record {number}",
+                    "a name that is not valid Unicode",
+                    found=shorten(name),
+                    expected="a name in UTF-8",
+                )
             yield name, text.encode("utf-8", "surrogateescape")
             number, position = number + 1, end
         trailing = _skip_spaces(reader, buffer, position, piece) if complete else ""
         if trailing:
-            found, expected = shorten(trailing + reader.read(60)), f"nothing after {brackets[1]}"
-            raise malformed(raw, "", f"text after the {kind}", found=found, expected=expected)
+            raise malformed(
+                raw,
+                "",
+                f"text after the {kind}",
+                found=shorten(trailing + reader.read(60)),
+                expected=f"nothing after {brackets[1]}",
+            )
 
 
 def _skip_spaces(reader: io.TextIOWrapper, buffer: str, position: int, piece: int) -> str:
@@ -165,9 +180,7 @@ def parse_plain_lines(lines: list[bytes], columns: pl.Schema) -> pl.DataFrame | 
         return None
     if table.num_rows != len(lines) or any(column.null_count for column in table.columns):
         return None
-    frame = pl.from_arrow(table)
-    assert isinstance(frame, pl.DataFrame)
-    return frame.select(columns.names())
+    return cast("pl.DataFrame", pl.from_arrow(table)).select(columns.names())
 
 
 def to_records(value: Any, name: str, dtype: Type) -> Any:
@@ -250,19 +263,12 @@ def read_json_lines(
     return _concat(json_lines(raw, columns, optional=optional, numbers_as_text=numbers_as_text), columns)
 
 
-def read_json_array(
-    raw: Raw, columns: Columns, *, optional: Collection[str] = (), numbers_as_text: Collection[str] = ()
-) -> pl.DataFrame:
+def read_json_array(raw: Raw, columns: Columns, *, optional: Collection[str] = ()) -> pl.DataFrame:
     """The objects of a file that is one JSON array, under the rules of `json_lines`.
 
     Errors number the records from 1. The file is read in pieces: only the frame is held in memory.
     """
-    batches = _element_batches(raw, "[]", BATCH)
-    frames = (
-        _frame(raw, "record", first, batch, columns, optional=optional, numbers_as_text=numbers_as_text)
-        for first, _, batch in batches
-    )
-    return _concat(frames, columns)
+    return _concat(_array_frames(raw, columns, optional), columns)
 
 
 def json_objects(raw: Raw, columns: Columns, *, optional: Collection[str] = ()) -> Iterator[pl.DataFrame]:
@@ -270,9 +276,11 @@ def json_objects(raw: Raw, columns: Columns, *, optional: Collection[str] = ()) 
 
     The rules and errors are those of `json_lines`; in an array, errors number the records from 1. The file is read in pieces.
     """
-    if not _begins_with_bracket(raw):
-        yield from json_lines(raw, columns, optional=optional)
-        return
+    is_array = _begins_with_bracket(raw)
+    yield from _array_frames(raw, columns, optional) if is_array else json_lines(raw, columns, optional=optional)
+
+
+def _array_frames(raw: Raw, columns: Columns, optional: Collection[str]) -> Iterator[pl.DataFrame]:
     for first, _, batch in _element_batches(raw, "[]", BATCH):
         yield _frame(raw, "record", first, batch, columns, optional=optional)
 
@@ -373,8 +381,9 @@ def _first_mismatch(rows: list[Any], record: pl.Struct, optional: Collection[str
 
 def _invalid_json(raw: Raw, location: str, text: bytes, error: orjson.JSONDecodeError) -> SourceError:
     if not text.strip(SPACE):
-        what, found = "a blank line among the records", "a blank line"
-        return malformed(raw, location, what, found=found, expected="a JSON object")
+        return malformed(
+            raw, location, "a blank line among the records", found="a blank line", expected="a JSON object"
+        )
     try:
         line = text.decode().rstrip("\r\n")
     except UnicodeDecodeError as decode_error:

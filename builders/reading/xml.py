@@ -1,6 +1,6 @@
 """Read XML files that consist of records of named values."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from xml.etree.ElementTree import Element, ParseError, TreeBuilder
 
@@ -26,14 +26,11 @@ from builders.reading.values import (
 from builders.spec import Raw
 
 
-def read_xml_values(
-    raw: Raw, columns: Columns, *, records: tuple[str, ...], optional: Collection[str] = ()
-) -> pl.DataFrame:
+def read_xml_values(raw: Raw, columns: Columns, *, records: tuple[str, ...]) -> pl.DataFrame:
     """The records of an XML file: elements that contain only `<value name="...">text</value>`, one for each column.
 
     columns: String, Int64, Float64 or Boolean, by the name of the value; values with other names are ignored. records: the
-    tags of the record elements; the parent of a record contains only records. optional: columns whose value may be missing
-    or empty, which is null.
+    tags of the record elements; the parent of a record contains only records.
 
     The text is UTF-8, whatever the XML declaration says. As XML requires, line ends are read as newlines.
 
@@ -41,12 +38,12 @@ def read_xml_values(
     type, and another element or text among the records; also for invalid XML, for XML that exceeds a limit of builders.limits,
     and for any document type, entity or reference to another file: none is ever expanded or followed.
     """
-    schema = make_schema(columns, optional)
+    schema = make_schema(columns, ())
     parsers = {name: cell_parser(dtype, name, optional=False) for name, dtype in schema.items()}
 
     def parse_record(record: Element) -> list[Any]:
         values = _values(record)
-        return [_cell(values, name, parse, optional=name in optional) for name, parse in parsers.items()]
+        return [_cell(values, name, parse) for name, parse in parsers.items()]
 
     return collect_rows(raw, enumerate(_records(raw, _root(raw), records), 1), parse_record, schema, "record")
 
@@ -93,11 +90,15 @@ class _BoundedBuilder:
         self._depth += 1
         self._count += 1
         if self._depth > limits.MAX_DEPTH:
-            found = f"more than {limits.MAX_DEPTH} levels"
-            raise MismatchError("elements nested too deeply", found=found, expected="records of values")
+            raise MismatchError(
+                "elements nested too deeply", found=f"more than {limits.MAX_DEPTH} levels", expected="records of values"
+            )
         if self._count > limits.MAX_XML_ELEMENTS:
-            found = f"more than {limits.MAX_XML_ELEMENTS:,} elements"
-            raise MismatchError("too many elements", found=found, expected=f"at most {limits.MAX_XML_ELEMENTS:,}")
+            raise MismatchError(
+                "too many elements",
+                found=f"more than {limits.MAX_XML_ELEMENTS:,} elements",
+                expected=f"at most {limits.MAX_XML_ELEMENTS:,}",
+            )
         self._builder.start(tag, attributes)
 
     def end(self, tag: str) -> None:
@@ -156,11 +157,11 @@ def _values(record: Element) -> dict[str, str]:
     return values
 
 
-def _cell(values: dict[str, str], name: str, parse: Callable[[str], Any], *, optional: bool) -> Any:
+def _cell(values: dict[str, str], name: str, parse: Callable[[str], Any]) -> Any:
     text = values.get(name, "")
-    if text:
-        return parse(text)
-    if optional:
-        return None
-    problem = "empty" if name in values else "missing"
-    raise MismatchError(f"the value {name!r} is {problem}", found=f"values named {sorted(values)}", expected="a text")
+    if not text:
+        problem = "empty" if name in values else "missing"
+        raise MismatchError(
+            f"the value {name!r} is {problem}", found=f"values named {sorted(values)}", expected="a text"
+        )
+    return parse(text)

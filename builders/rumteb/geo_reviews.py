@@ -7,7 +7,7 @@ from builders.reading.parquet import read_parquet
 from builders.reading.tskv import read_tskv
 from builders.shaping.cleaning import DEDUPLICATED, deduplicate_texts, keep_first_texts
 from builders.shaping.rows import drop_each
-from builders.shaping.sampling import count_left_over, sample_per_class, split, too_few
+from builders.shaping.sampling import count_left_over, draw_splits, sample_per_class, too_few
 from builders.spec import OWN_DRAW, Dropped, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Classification, Clustering
 
@@ -79,10 +79,15 @@ def classification(
     label = (pl.col("rating") - 1).cast(pl.Int64)
     rows = rows.select("id", "text", label=label, label_text=pl.col("rating").cast(pl.Int64).cast(pl.String))
     rows, repeated = _deduplicate(rows, "label", "rating", clean=clean)
-    sizes = {"train": train_per_class, "validation": validation_per_class, "test": test_per_class}
-    frames = split(rows, sizes, by="label", key="id", seed="georeview-classification")
-    observed = count_left_over(rows, frames.values(), by="label_text")
-    return Tables({"default": {name: frames[name] for name in raw.splits}}, (*unfit, *repeated), observed)
+    return draw_splits(
+        rows,
+        raw.splits,
+        seed="georeview-classification",
+        dropped=(*unfit, *repeated),
+        train=train_per_class,
+        validation=validation_per_class,
+        test=test_per_class,
+    )
 
 
 @dataset(

@@ -136,8 +136,15 @@ def _read_headlines(file: Raw, scratch: Path, *, clean: bool) -> tuple[pl.DataFr
         rows.append(each.select("id", "cluster", "label", hashes, short=is_short(pl.col("text"))))
     names, headlines = pl.concat(clusters).alias("cluster").to_frame(), pl.concat(rows)
     repeated = ~pl.col("cluster").is_first_distinct()
-    what, expected = "repeated cluster name", "a different name for each cluster"
-    refuse(names, repeated, file, what, found="cluster", expected=expected, unit="cluster")
+    refuse(
+        names,
+        repeated,
+        file,
+        "repeated cluster name",
+        found="cluster",
+        expected="a different name for each cluster",
+        unit="cluster",
+    )
     missing = [rubric for number, rubric in enumerate(RUBRICS) if number not in headlines["label"]]
     if missing:
         raise RecipeError(
@@ -147,10 +154,11 @@ def _read_headlines(file: Raw, scratch: Path, *, clean: bool) -> tuple[pl.DataFr
             expected=", ".join(RUBRICS),
             todo="check that the raw file is complete; if it spells a rubric differently, add the spelling to RUBRICS",
         )
-    observed = {"clusters": names.height, "headlines": counts.total()}
-    for rubric, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
-        observed[f"headlines under {rubric}" if rubric else "headlines without a rubric"] = count
-    return headlines, observed
+    by_rubric = {
+        f"headlines under {rubric}" if rubric else "headlines without a rubric": count
+        for rubric, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    }
+    return headlines, {"clusters": names.height, "headlines": counts.total()} | by_rubric
 
 
 def _read_clusters(file: Raw) -> Iterator[pl.DataFrame]:

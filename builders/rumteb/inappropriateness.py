@@ -8,7 +8,7 @@ from builders.reading.values import Columns
 from builders.shaping.cleaning import DEDUPLICATED, deduplicate_texts, keep_first_texts
 from builders.shaping.folding import fold_text_1
 from builders.shaping.rows import drop, refuse
-from builders.shaping.sampling import count_left_over, sort_by_hash, split, split_stratified
+from builders.shaping.sampling import draw_splits, sort_by_hash, split_stratified
 from builders.spec import OWN_DRAW, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Classification, MultilabelClassification
 
@@ -88,10 +88,15 @@ def classification(
     rows = read_scores(raw["messages"], ("inappropriate",)).select("id", "text", label=label)
     rows = rows.with_columns(label_text=pl.col("label").replace_strict(dict(enumerate(LABELS)), return_dtype=pl.String))
     rows, dropped = deduplicate_texts(rows, fold=clean)
-    sizes = {"train": train_per_class, "validation": validation_per_class, "test": test_per_class}
-    frames = split(rows, sizes, by="label", key="id", seed="inappropriateness-classification")
-    observed = count_left_over(rows, frames.values(), by="label_text")
-    return Tables({"default": {name: frames[name] for name in raw.splits}}, dropped, observed)
+    return draw_splits(
+        rows,
+        raw.splits,
+        seed="inappropriateness-classification",
+        dropped=dropped,
+        train=train_per_class,
+        validation=validation_per_class,
+        test=test_per_class,
+    )
 
 
 @dataset(
@@ -161,8 +166,15 @@ def read_scores(file: Raw, columns: tuple[str, ...]) -> pl.DataFrame:
     rows = read_csv(file, schema)
     for column in columns:
         outside = ~pl.col(column).is_between(0, 1)
-        what = f"score out of range in column {column!r}"
-        refuse(rows, outside, file, what, found=column, expected="0 to 1", unit="record")
+        refuse(
+            rows,
+            outside,
+            file,
+            f"score out of range in column {column!r}",
+            found=column,
+            expected="0 to 1",
+            unit="record",
+        )
     return rows.with_columns(id=pl.int_range(pl.len()).cast(pl.String))
 
 

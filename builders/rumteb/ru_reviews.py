@@ -6,7 +6,7 @@ from builders.raw_files import github
 from builders.reading.csv import read_loose_csv
 from builders.shaping.cleaning import DEDUPLICATED, deduplicate_texts
 from builders.shaping.labels import label_numbers
-from builders.shaping.sampling import count_left_over, split
+from builders.shaping.sampling import draw_splits
 from builders.spec import OWN_DRAW, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Classification
 
@@ -67,7 +67,12 @@ def classification(
         label_text=label.replace_strict(dict(enumerate(LABELS)), return_dtype=pl.String),
     )
     rows, dropped = deduplicate_texts(rows, fold=clean)
-    sizes = {"train": train_per_class, "validation": validation_per_class, "test": test_per_class}
-    frames = split(rows, sizes, by="label", key="id", seed="ru-reviews-classification")
-    observed = count_left_over(rows, frames.values(), by="label_text")
-    return Tables({"default": {name: frames[name] for name in raw.splits}}, dropped, observed)
+    return draw_splits(
+        rows,
+        raw.splits,
+        seed="ru-reviews-classification",
+        dropped=dropped,
+        train=train_per_class,
+        validation=validation_per_class,
+        test=test_per_class,
+    )

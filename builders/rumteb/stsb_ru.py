@@ -101,7 +101,6 @@ COMMIT = "30de0dec4ee199b7f42351d3f1a0b19592955385"
 MODEL = "RussianNLP/ruRoBERTa-large-rucola"
 REVISION = "6c831fed5181698d68282387e331ea3e891eee91"
 CLASSIFIER = f"{MODEL}@{REVISION}"
-DECISIONS = "rucola-decisions.jsonl"
 FILES = {"train": "train", "validation": "dev", "test": "test"}
 SIDES = ("sentence1", "sentence2")
 SAME = {"pair and score": ["sentence1", "sentence2", "score"], "pair": ["sentence1", "sentence2"]}
@@ -138,7 +137,7 @@ SOURCE = Source(
             bytes=295_513,
         ),
         "decisions": by_hand(
-            DECISIONS,
+            "rucola-decisions.jsonl",
             f"run the classifier {MODEL} once: pip install '.[acceptability]' and "
             "embedding-datasets decide stsb_ru --raw-dir DIR; or copy the file from somebody who has it",
             made_by="decide",

@@ -45,7 +45,6 @@ KINDS = ("exact", "folded")
 NOT_TESTED = ("train", "validation")  # splits of the index that no benchmark scores
 MIN_WORDS = 5  # of a text that is looked up: shorter ones are in every corpus and prove nothing
 FILE = "benchmark-index.parquet"
-REBUILD = "make it with embedding-datasets contamination index NAME... --output FILE"
 
 
 INDEX_FILE = by_hand(
@@ -123,5 +122,5 @@ def _refused(raw: Raw, found: str) -> SourceError:
         where=str(raw.path),
         found=found,
         expected=f"an index of format {' or '.join(map(str, FORMATS))}",
-        todo=REBUILD,
+        todo="make it with embedding-datasets contamination index NAME... --output FILE",
     )

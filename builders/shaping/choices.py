@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 import polars as pl
 
 from builders.errors import SourceError
-from builders.papers import quote
+from builders.papers import quotations
 from builders.reading.lines import read_lines
 from builders.shaping.labels import label_numbers
 from builders.shaping.rows import merge_duplicates
@@ -38,7 +38,7 @@ def read_gold_labels(labels: Raw, indices: Mapping[str, int], questions: Raw, co
 
 def gold_notes(corpus: str) -> str:
     """What version 1.0.0 of a reasoning set of ATEB is. corpus: whose answers it has."""
-    return f"The corpus is {corpus}: our reading of the ATEB paper's {quote('gold_answers')}."
+    return f"The corpus is {corpus}: our reading of the ATEB paper's {quotations()['gold_answers']}."
 
 
 def build_gold_pool(

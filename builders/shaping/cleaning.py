@@ -64,8 +64,10 @@ def clean_rows(
     for split in reversed(list(frames)):
         rows = _with_keys(frames[split], texts, label, symmetric=symmetric, by_meaning=by_meaning)
         exclusions = _exclusions(texts, label, top, thorough=thorough, how=MEANING if by_meaning else FOLDED)
-        for name, folded in later.items():
-            exclusions[f"the {what} is also in the {name} split"] = pl.col("__across").is_in(folded.implode())
+        exclusions |= {
+            f"the {what} is also in the {name} split": pl.col("__across").is_in(folded.implode())
+            for name, folded in later.items()
+        }
         rows, dropped[split] = drop_each(rows, exclusions, split=split, key="__name")
         cleaned[split], later[split] = rows.select(frames[split].columns), rows["__across"]
     return {split: cleaned[split] for split in splits}, tuple(drop for split in splits for drop in dropped[split])
@@ -83,11 +85,11 @@ def _exclusions(
         same = pl.all_horizontal(fold_text_1(pl.col(text)) == fold_text_1(pl.col(texts[0])) for text in texts[1:])
         exclusions["the two texts are equal, but the score is not the highest"] = same & (pl.col(label) < top)
     keys = {"__exact": "", "__folded": how} if thorough else {"__exact": ""}
-    for key, ignoring in keys.items():
-        exclusions[f"the same {what} has a different {value} in another row{ignoring}"] = pl.col(f"{key}_conflict")
-    for key, ignoring in keys.items():
-        exclusions[f"{REPEATED}{ignoring}"] = ~pl.col(key).is_first_distinct()
-    return exclusions
+    exclusions |= {
+        f"the same {what} has a different {value} in another row{ignoring}": pl.col(f"{key}_conflict")
+        for key, ignoring in keys.items()
+    }
+    return exclusions | {f"{REPEATED}{ignoring}": ~pl.col(key).is_first_distinct() for key, ignoring in keys.items()}
 
 
 def deduplicate_texts(

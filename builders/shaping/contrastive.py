@@ -168,7 +168,9 @@ def clean_pairs(rows: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
 
 
 def _drop_empty(rows: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
-    kept, dropped = drop_from_lists(rows, "positives", _is_blank, "an empty positive", split=SPLIT)
+    kept, dropped = drop_from_lists(
+        rows, "positives", fold_white_space(pl.col("text")) == "", "an empty positive", split=SPLIT
+    )
     conditions = {
         "an empty query": fold_white_space(pl.col("query")) == "",
         "no positive": pl.col("positives").list.len() == 0,
@@ -236,9 +238,9 @@ def strip_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
         rows.with_columns(strip_text(pl.col("query")), *lists), pl.col("query") == "", "an empty query", split=SPLIT
     )
     for reason, column, where in (
-        ("an empty positive", "positives", _is_empty),
-        ("a positive is the query", "positives", _is_query),
-        ("an empty negative", "negatives", _is_empty),
+        ("an empty positive", "positives", pl.col("text") == ""),
+        ("a positive is the query", "positives", pl.col("text") == pl.col("query")),
+        ("an empty negative", "negatives", pl.col("text") == ""),
     ):
         kept, more = drop_from_lists(kept, column, where, reason, split=SPLIT)
         dropped += more
@@ -292,15 +294,3 @@ def make_short_pairs(
     index = read_benchmark_index(raw.whole("index"))
     made = make_pairs(different, config, index, size=size, clean=clean, deduplicate=False)
     return join_tables(Tables({}, dropped), made, Tables({}, observed={f"rows of {config} in the source": rows.height}))
-
-
-def _is_blank(texts: pl.DataFrame) -> pl.Series:
-    return texts.select(fold_white_space(pl.col("text")) == "").to_series()
-
-
-def _is_empty(texts: pl.DataFrame) -> pl.Series:
-    return texts["text"] == ""
-
-
-def _is_query(texts: pl.DataFrame) -> pl.Series:
-    return texts["text"] == texts["query"]

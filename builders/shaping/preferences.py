@@ -155,8 +155,10 @@ def _drop_unclean(
         CONTRADICTION: pl.col("__preferred").n_unique().over(pair) > 1,
         REPETITION: ~pl.struct(pair).is_first_distinct(),
     }
-    for later, queries in later_queries.items():
-        exclusions[f"the query is also in the {later} split"] = fold_text_1(pl.col("query")).is_in(queries.implode())
+    exclusions |= {
+        f"the query is also in the {later} split": fold_text_1(pl.col("query")).is_in(queries.implode())
+        for later, queries in later_queries.items()
+    }
     rows, dropped = drop_each(rows, exclusions, split=split)
     return rows.select(pairs.columns), dropped
 

@@ -139,16 +139,17 @@ def number_rows(batches: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
 
 
 def drop_from_lists(
-    rows: pl.DataFrame, column: str, where: Callable[[pl.DataFrame], pl.Series], reason: str, *, split: str
+    rows: pl.DataFrame, column: str, where: pl.Expr | Callable[[pl.DataFrame], pl.Series], reason: str, *, split: str
 ) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
     """Remove texts from a column of lists (List(String)); a list may become empty, the rows stay.
 
-    where: for a frame of all texts with `text` and the `id` and `query` of their rows, which of them to remove. The count is of
+    where: of a frame of all texts, with `text` and the `id` and `query` of their rows, which ones to remove. The count is of
     texts, with the ids of their rows.
     """
     numbered = rows.with_row_index("__row")
     texts = numbered.select("__row", "id", "query", text=column).filter(pl.col("text").list.len() > 0).explode("text")
-    rest, dropped = drop(texts, pl.lit(where(texts)), f"{reason} (texts)", split=split)
+    is_removed = where if isinstance(where, pl.Expr) else pl.lit(where(texts))
+    rest, dropped = drop(texts, is_removed, f"{reason} (texts)", split=split)
     if not dropped:
         return rows, ()
     lists = rest.group_by("__row", maintain_order=True).agg(__texts="text")

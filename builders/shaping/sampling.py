@@ -19,6 +19,7 @@ from hashlib import blake2b
 import polars as pl
 
 from builders.errors import RecipeError
+from builders.spec import Dropped, Tables
 
 EXAMPLES = 5
 AVAILABLE, LEFT_OVER = "rows of class {} to choose from", "rows of class {} left over"  # as recipes observe them
@@ -119,6 +120,27 @@ def split(
         spare = "" if group is None else f", plus spare rows so that no {group} is in two splits"
         raise too_few("rows", ", ".join(short[:EXAMPLES] + more), f"{needed} rows{each}{spare}")
     return {name: _take(rows, pieces) for name, pieces in zip(sizes, zip(*cuts, strict=True), strict=True)}
+
+
+def draw_splits(
+    rows: pl.DataFrame,
+    requested: Iterable[str],
+    *,
+    seed: str,
+    dropped: tuple[Dropped, ...] = (),
+    observed: Mapping[str, int] | None = None,
+    **sizes: int,
+) -> Tables:
+    """The table `default` of a recipe that draws its own splits, with as many rows of each class.
+
+    rows: with id, label and label_text. requested: the splits to return. sizes: the rows of each class by split, in the order in
+    which `split` fills them. dropped, observed: so far; how many rows of each class are left over is observed too.
+
+    Raises RecipeError as `split` does.
+    """
+    frames = split(rows, sizes, by="label", key="id", seed=seed)
+    left_over = count_left_over(rows, frames.values(), by="label_text")
+    return Tables({"default": {name: frames[name] for name in requested}}, dropped, {**(observed or {}), **left_over})
 
 
 def split_stratified(

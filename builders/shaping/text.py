@@ -199,9 +199,6 @@ def is_mojibake(text: pl.Expr) -> pl.Expr:
     return pl.any_horizontal([text.str.contains(pattern) for pattern in MOJIBAKE_PATTERNS])
 
 
-LOST = "\ufffd"
-
-
 def is_damaged(text: pl.Expr) -> pl.Expr:
     """Whether a text contains a lost character or mojibake."""
-    return text.str.contains(LOST, literal=True) | is_mojibake(text)
+    return text.str.contains("\ufffd", literal=True) | is_mojibake(text)

@@ -92,7 +92,9 @@ def contrastive(
             counts = {
                 f"files of {config}, {language}": files,
                 f"rows of {config}, {language}": of_language.height,
-                f"pairs of a query and a positive of {config}, {language}": _count(of_language, "positives"),
+                f"pairs of a query and a positive of {config}, {language}": int(
+                    of_language["positives"].list.len().sum()
+                ),
                 f"rows of {config}, {language}, with fewer than {negatives} negatives": of_language.filter(
                     pl.col("negatives").list.len() < negatives
                 ).height,
@@ -159,7 +161,3 @@ def _split_positives(rows: pl.DataFrame) -> pl.DataFrame:
     numbers = pl.int_ranges(pl.col("positives").list.len()).alias("number")
     exploded = rows.filter(pl.col("positives").list.len() > 0).with_columns(numbers).explode("positives", "number")
     return exploded.with_columns(pl.concat_list("positives"), id=pl.format("{}-{}", "id", "number")).drop("number")
-
-
-def _count(rows: pl.DataFrame, column: str) -> int:
-    return int(rows[column].list.len().sum())

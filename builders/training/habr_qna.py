@@ -20,7 +20,6 @@ QA, TITLE_BODY = "habr-qna-qa", "habr-qna-title-body"
 QUESTION = {"id": pl.Int64, "title": pl.String, "description": pl.String, "view_count": pl.Int64}
 ANSWER = pl.Struct({"id": pl.Int64, "body": pl.String, "accepted": pl.Boolean, "upvote_count": pl.Int64})
 OPTIONAL = ("title", "description", "view_count")
-UNREADABLE = "HTML that cannot be read"
 
 
 def _read_questions(files: Mapping[str, Raw]) -> Iterator[pl.DataFrame]:
@@ -62,7 +61,7 @@ def _read_answers(files: Mapping[str, Raw], *, body: bool) -> Iterator[pl.DataFr
 def _pair_sets(
     qa_rows: int = 100_000, title_body_rows: int = 100_000, *, body: bool = False
 ) -> tuple[PairSet, PairSet]:
-    unreadable = {UNREADABLE: pl.col("positive").is_null()}
+    unreadable = {"HTML that cannot be read": pl.col("positive").is_null()}
     no_answer = {"no answer with a text": ~pl.col("answered")} | unreadable
     of_answers = ("accepted", "upvote_count", "view_count")
     return (

@@ -145,8 +145,13 @@ def contrastive(
         made = make_pairs(of_set, config, index, size=ALL, clean=clean, deduplicate=False)
         path = raw.scratch / f"{config}.parquet"
         made.frames[config]["train"].lazy().collect().write_parquet(path)
-        observed = {f"rows of {config} in the source": of_set.height}
-        built.append(replace(made, frames={config: {"train": pl.scan_parquet(path)}}, observed=observed))
+        built.append(
+            replace(
+                made,
+                frames={config: {"train": pl.scan_parquet(path)}},
+                observed={f"rows of {config} in the source": of_set.height},
+            )
+        )
     return join_tables(*built)
 
 

@@ -35,7 +35,6 @@ DIGESTS: Mapping[int, str] = {
 }
 STORY = {"id": pl.Int64, "title": pl.String, "text_markdown": pl.String, "rating": pl.Int64, "pluses": pl.Int64}
 OPTIONAL = ("title", "text_markdown", "rating", "pluses")
-RECORDS = 6_907_622
 MIN_CHARACTERS = 100
 
 
@@ -95,7 +94,7 @@ def contrastive(
     *,
     rows: int = 100_000,
     characters: int = MIN_CHARACTERS,
-    records: int = RECORDS,
+    records: int = 6_907_622,
     times: int = TIMES,
     max_tokens: int = LIMIT,
     clean: bool = False,

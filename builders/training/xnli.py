@@ -18,8 +18,15 @@ def _read_rows(raw: Raw) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
     """A row for each entailed hypothesis, in the order of the source, with all contradictory ones of its premise."""
     read = read_parquet(raw, {"premise": pl.String(), "hypothesis": pl.String(), "label": pl.Int64()})
     label, hypothesis = pl.col("label"), pl.col("hypothesis")
-    expected = "0 (entailment), 1 (neutral) or 2 (contradiction)"
-    refuse(read, ~label.is_between(0, 2), raw, "unknown label", found="label", expected=expected, unit="record")
+    refuse(
+        read,
+        ~label.is_between(0, 2),
+        raw,
+        "unknown label",
+        found="label",
+        expected="0 (entailment), 1 (neutral) or 2 (contradiction)",
+        unit="record",
+    )
     numbered = read.with_row_index("number")
     contradictory = (
         numbered.filter(label == CONTRADICTION).group_by("premise", maintain_order=True).agg(negatives=hypothesis)

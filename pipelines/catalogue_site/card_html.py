@@ -5,19 +5,14 @@ are shown as their description: a page of the site loads nothing from elsewhere.
 places in the card.
 """
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 from markupsafe import Markup
-
-if TYPE_CHECKING:
-    from markdown_it.token import Token
 
 FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 ALLOWED = ("details", "summary", "br")

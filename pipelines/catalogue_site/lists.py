@@ -38,7 +38,6 @@ from pipelines.audit.tables import JUDGED_TABLES, Frames, row_id
 from pipelines.release.comparison import (
     Change,
     RowMatch,
-    compare_figures,
     compare_table,
     pair_tables,
 )
@@ -206,8 +205,7 @@ def named_positions(found: Iterable[FindingRows], config: str, split: str) -> pl
         if finding_rows.finding.config == config and "twin" in columns:
             twins = finding_rows.rows.filter(pl.col("twin_split") == split)
             parts.append(twins.select(position=pl.col("twin").cast(pl.UInt32)))
-    positions: pl.Series = pl.concat(parts).drop_nulls().unique().collect(engine="streaming")["position"]
-    return positions
+    return pl.concat(parts).drop_nulls().unique().collect(engine="streaming")["position"]
 
 
 def _columns(finding_rows: FindingRows, frames: Frames) -> tuple[str, ...]:
@@ -356,11 +354,6 @@ def compare_versions(
         columns = [tuple(column.name for column in table.columns) if table else () for table in (before, after)]
         changes.append(TableChange(**vars(change), old_columns=columns[0], new_columns=columns[1], lists=lists))
     return changes
-
-
-def changed_figures(old: Path, new: Path) -> list[tuple[str, Any, Any]]:
-    """The statistics, options, dropped rows and findings that differ between two releases: name, old and new value."""
-    return [(name, *values) for name, values in compare_figures(old, new)[0].items()]
 
 
 def _write_lists(page_dir: Path, folder: str, match: RowMatch, *, limit: int | None) -> dict[str, RecordList]:

@@ -126,7 +126,6 @@ def _length_chart(title: str, split: str, figures: Mapping[str, Any], scale: int
 
 
 TEMPLATES = CARDS / "site"
-ASSETS = (".css", ".js")
 
 
 def write_page(path: Path, template: str, root: str, **values: Any) -> None:
@@ -139,7 +138,7 @@ def copy_assets(assets_dir: Path) -> None:
     """Copy the styles and the scripts of all pages."""
     assets_dir.mkdir(parents=True)
     for path in sorted(TEMPLATES.iterdir()):
-        if path.suffix in ASSETS:
+        if path.suffix in (".css", ".js"):
             shutil.copyfile(path, assets_dir / path.name)
 
 
@@ -285,7 +284,9 @@ def _viewer_values(data: ReleaseData) -> dict[str, Any]:
 
 def _overview_values(data: ReleaseData, built: Mapping[str, str]) -> dict[str, Any]:
     release, definition = data.release, data.release.definition
-    card = "" if data.withheld and not data.problems else _read_card(release.release_dir)
+    card_path = release.release_dir / CARD
+    shows_card = card_path.is_file() and (data.problems or not data.withheld)
+    card = limits.read_at_most(card_path, limits.MAX_CARD).decode("utf-8", "replace") if shows_card else ""
     task = definition.dataset.task
     charts: list[BarChart] = label_charts(task, release.statistics)
     charts += [_positives_chart(query.split, query.positives) for query in data.queries]
@@ -309,13 +310,6 @@ def _overview_values(data: ReleaseData, built: Mapping[str, str]) -> dict[str, A
         "card": render_card(card) if card else "",
         "standings": version_standings(definition, built),
     }
-
-
-def _read_card(release_dir: Path) -> str:
-    path = release_dir / CARD
-    if not path.is_file():
-        return ""
-    return limits.read_at_most(path, limits.MAX_CARD).decode("utf-8", "replace")
 
 
 def _positives_chart(split: str, positives: Mapping[int, int]) -> BarChart:
@@ -416,22 +410,20 @@ def _count_rows(task: tasks.Task, standings: Sequence[Mapping[str, Any]], newest
 
 def _benchmark(name: str, rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """The table of a benchmark: its datasets in the order of the paper, with the sizes that the paper, the recipe and we have."""
-    entries = []
-    for dataset, task in paper_tables.paper_tasks(name).items():
-        if dataset not in rows:  # a site of some datasets only
-            continue
-        entries.append(
-            {
-                "name": dataset,
-                "row": rows[dataset],
-                "paper": task.size,
-                "expected": task.expected,
-                "group": task.group,
-                "ledger": paper_tables.built_size(dataset),
-                "status": ledger.status(dataset),
-                "note": task.note,
-            }
-        )
+    entries = [
+        {
+            "name": dataset,
+            "row": rows[dataset],
+            "paper": task.size,
+            "expected": task.expected,
+            "group": task.group,
+            "ledger": paper_tables.built_size(dataset),
+            "status": ledger.status(dataset),
+            "note": task.note,
+        }
+        for dataset, task in paper_tables.paper_tasks(name).items()
+        if dataset in rows  # it may be a site of some datasets only
+    ]
     benchmark = BENCHMARKS[name]
     return {
         "name": name,

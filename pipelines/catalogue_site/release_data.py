@@ -231,7 +231,8 @@ def _write_tables(
         if table.config in JUDGED_TABLES:
             ids[table.config, table.split] = number - 1, listed_ids(frame, named)
         columns = tuple(column.name for column in table.columns)
-        label = _label_column(result.task, table.config, columns)
+        filtered_by = "score" if table.config == "qrels" else result.task.type.label
+        label = filtered_by if filtered_by in columns else ""
         filters = _label_filters(result.task, frame, label) if label and named is None else ()
         texts = tuple(name for name in ("title", *(layout.text if layout else ())) if name in columns)
         pages = TablePages(
@@ -276,12 +277,6 @@ def _omission(table: Table, listed: RecordList) -> str:
         f"This table has {table.num_bytes / 1e6:,.0f} MB. Of its {table.rows:,} {noun}, the {listed.records:,} that a query, a"
         " judgement or a finding names are shown here."
     )
-
-
-def _label_column(task: tasks.Task, config: str, columns: tuple[str, ...]) -> str:
-    """The column that the rows of a table can be filtered by; empty where there is none."""
-    label = "score" if config == "qrels" else task.type.label
-    return label if label in columns else ""
 
 
 def _label_filters(task: tasks.Task, frame: pl.LazyFrame, column: str) -> tuple[tuple[Any, ...], ...]:

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import orjson
 
-from pipelines.catalogue_site.lists import changed_figures, compare_versions
+from pipelines.catalogue_site.lists import compare_versions
 from pipelines.catalogue_site.pages import built_mark, copy_assets, write_changes_page, write_index, write_version_pages
 from pipelines.catalogue_site.release_data import ReleaseData, SiteDataset, write_release_data
 from pipelines.process.files import locked
 from pipelines.process.outputs import KINDS, Output, claim
+from pipelines.release.comparison import compare_figures
 from pipelines.release.staging import staged_folder
 
 MARKER = "site.json"  # a folder that has it is a site, and holds what it lists
-GENERATOR = "embedding-datasets site"
 
 logger = logging.getLogger(__name__)
 
@@ -73,13 +73,14 @@ def _write_changes(
     with_rows = not (old.withheld or new.withheld)
     page_dir, folder = site_dir / new.release.path, f"changes-from-{old.release.manifest.version}"
     changes = compare_versions(page_dir, folder, sides[0], sides[1], with_rows=with_rows)
-    figures = changed_figures(old.release.release_dir, new.release.release_dir)
+    differing, _ = compare_figures(old.release.release_dir, new.release.release_dir)
+    figures = [(name, *values) for name, values in differing.items()]
     write_changes_page(site_dir, old, new, changes, figures, versions=versions, older=older)
 
 
 def _write_marker(site_dir: Path, releases: Sequence[ReleaseData]) -> None:
     marker = {
-        "generator": GENERATOR,
+        "generator": "embedding-datasets site",
         "files": sorted(
             [*(path.relative_to(site_dir).as_posix() for path in site_dir.rglob("*") if path.is_file()), MARKER]
         ),

@@ -2,14 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-import jinja2
-
 from builders.errors import ReleaseError
-from cards.markdown import code, number
+from cards.render import card_template
 from pipelines.exporting.sets import RECORD, Choices, ExportedSet, TrainingSet, describe_export, share
 from pipelines.exporting.trainers import TRAINING, find_trainer
 from pipelines.process.files import locked
@@ -25,22 +22,8 @@ def render_readme(sets: Sequence[ExportedSet], choices: Choices) -> str:
     """The README.md of an export. Its front matter lists the files, so that `datasets` loads them by name."""
     total = sum(exported.tally.rows for exported in sets)
     manifests = {exported.source.release.manifest.name: exported.source.release.manifest for exported in sets}
-    template = _environment().get_template(f"readme/{choices.trainer}.md.jinja")
+    template = card_template(f"readme/{choices.trainer}.md.jinja", HERE)
     return template.render(sets=sets, choices=choices, total=total, share=share, releases=manifests.values())
-
-
-@cache
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE),
-        undefined=jinja2.StrictUndefined,
-        autoescape=False,  # noqa: S701 - Markdown, not HTML
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters |= {"code": code, "number": number}
-    return environment
 
 
 @dataclass(frozen=True)

@@ -311,7 +311,6 @@ def _damaged(training_set: TrainingSet, found: str, expected: str | None = None)
 
 
 RECORD = "export.json"  # a folder that has it is an export, and holds what it lists
-GENERATOR = "embedding-datasets export"
 DATA = "data"  # the folder of the files to train on: trainers that are given a folder read every file in it
 
 
@@ -361,7 +360,7 @@ def describe_export(
     total = sum(exported.tally.rows for exported in sets)
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     return {
-        "generator": GENERATOR,
+        "generator": "embedding-datasets export",
         "format": choices.trainer,
         "options": {name: value for name, value in asdict(choices).items() if name != "trainer"},
         "rows": total,

@@ -50,8 +50,6 @@ from pipelines.exporting.sets import (
     share,
 )  # fmt: skip
 
-NO_NEGATIVE = "no negative"
-
 
 def write_flagembedding(sets: Sequence[TrainingSet], folder: Path, choices: Choices) -> list[ExportedSet]:
     """Write a file for each set that has a row with a negative."""
@@ -62,7 +60,7 @@ def drop_without_negative(batch: pl.DataFrame, tally: Tally) -> pl.DataFrame:
     """The rows that have a negative; the others are counted."""
     kept = batch.filter(pl.col("negatives").list.len() > 0)
     if kept.height < batch.height:
-        tally.dropped[NO_NEGATIVE] += batch.height - kept.height
+        tally.dropped["no negative"] += batch.height - kept.height
     return kept
 
 

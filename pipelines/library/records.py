@@ -16,17 +16,15 @@ import polars as pl
 from builders.errors import UsageError
 from builders.spec import version_key
 from cards.front_matter import config_names, tables_by_config
-from cards.manifest import SEVERITIES
-from pipelines.audit.findings import list_rows
+from cards.manifest import SEVERITIES, Finding, Manifest, Table
+from pipelines.audit.findings import FindingRows, list_rows
 from pipelines.release import folder
 
 if TYPE_CHECKING:
     import datasets
     import pandas as pd
 
-    from cards.manifest import Finding, Manifest, Table
     from cards.scores import Scores
-    from pipelines.audit.findings import FindingRows
     from pipelines.checking.verdict import Verdict
     from pipelines.release.comparison import Change
 

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from pipelines.raw.missing_files import MissingRawFile
     from pipelines.raw.settings import RawSettings
 
-OUTPUTS = "outputs"
 RELEASES, SAMPLES, PARTS = "releases", "samples", "parts"
 Location = str | PathLike[str]
 
@@ -92,7 +91,7 @@ def release_folders(output: Location | None = None) -> tuple[Path, ...]:
     """The folders in which complete releases are looked for; they are built in the first."""
     if output is not None:
         return (Path(output).expanduser().absolute(),)
-    outputs, cached = Path(OUTPUTS).absolute(), default_cache() / RELEASES
+    outputs, cached = Path("outputs").absolute(), default_cache() / RELEASES
     return (outputs, cached) if outputs.is_dir() else (cached,)
 
 

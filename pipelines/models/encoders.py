@@ -168,6 +168,7 @@ class KeptEncoder:
 
     def __init__(self, model: Any, name: str, prompts: Mapping[str, str], path: Path) -> None:
         self.mteb_model_meta = model.mteb_model_meta
+        self.similarity, self.similarity_pairwise = model.similarity, model.similarity_pairwise
         self._model, self._name, self._prompts, self._path = model, name, prompts, path
 
     def encode(self, inputs: Any, *, task_metadata: Any, prompt_type: Any = None, **settings: Any) -> Vectors:
@@ -197,12 +198,6 @@ class KeptEncoder:
             return np.asarray(vectors, dtype="f4")
 
         return embed_texts(self._path, prefix, keys, embed, self._name)
-
-    def similarity(self, embeddings1: Any, embeddings2: Any) -> Any:
-        return self._model.similarity(embeddings1, embeddings2)
-
-    def similarity_pairwise(self, embeddings1: Any, embeddings2: Any) -> Any:
-        return self._model.similarity_pairwise(embeddings1, embeddings2)
 
 
 def _own_prompts(model: Any) -> dict[str, str]:

@@ -141,8 +141,9 @@ def weights_digest(files: Sequence[Path], cache: Path) -> str:
     try:
         digests = [_file_digest(file, cache) for file in files]
     except OSError as error:
-        todo = "install the package of the model again"
-        raise SourceError("the weights of the model cannot be read", found=str(error), todo=todo) from error
+        raise SourceError(
+            "the weights of the model cannot be read", found=str(error), todo="install the package of the model again"
+        ) from error
     if len(digests) == 1:
         return digests[0]
     return _list_digest((file.name, digest) for file, digest in zip(files, digests, strict=True))
@@ -205,27 +206,41 @@ def refuse_code(model_dir: Path, name: str, *, pinned: bool = False) -> None:
         if path.name in NO_SETTINGS:
             continue
         if found := _named_code(_read_settings(path, name)):
-            what = "the model asks for code of its authors"
-            raise _code_error(what, f"{name}: {path.relative_to(model_dir)}", ", ".join(found)[:300])
+            raise _code_error(
+                "the model asks for code of its authors",
+                f"{name}: {path.relative_to(model_dir)}",
+                ", ".join(found)[:300],
+            )
     for pattern in () if pinned else PICKLED:
         for path in sorted(model_dir.rglob(pattern)):
             if not any(path.parent.glob("*.safetensors")):
-                what = "the weights of the model are pickled: to read them may run code"
-                raise _code_error(what, f"{name}: {path.relative_to(model_dir)}", path.name, "safetensors")
+                raise _code_error(
+                    "the weights of the model are pickled: to read them may run code",
+                    f"{name}: {path.relative_to(model_dir)}",
+                    path.name,
+                    "safetensors",
+                )
 
 
 def _code_error(what: str, where: str, found: str, expected: str | None = None) -> SourceError:
-    todo = f"take a model with safetensors and classes of sentence-transformers; or read its code, and pass {TRUST}"
-    return SourceError(what, where=where, found=found, expected=expected, todo=todo)
+    return SourceError(
+        what,
+        where=where,
+        found=found,
+        expected=expected,
+        todo=f"take a model with safetensors and classes of sentence-transformers; or read its code, and pass {TRUST}",
+    )
 
 
 def _read_settings(path: Path, name: str) -> Any:
     try:
         return json.loads(read_at_most(path, MAX_MANIFEST))
     except (OSError, ValueError, RecursionError) as error:
-        todo = "download the model again"
         raise SourceError(
-            "unreadable settings of a model", where=f"{name}: {path.name}", found=str(error), todo=todo
+            "unreadable settings of a model",
+            where=f"{name}: {path.name}",
+            found=str(error),
+            todo="download the model again",
         ) from None
 
 
@@ -278,8 +293,12 @@ def report_load_errors(
     except ImportError as error:
         raise UsageError(needs, found=str(error), todo=install) from error
     except Exception as error:
-        found = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
-        raise SourceError(f"{what} cannot be loaded", where=where, found=found[:300], todo=todo) from error
+        raise SourceError(
+            f"{what} cannot be loaded",
+            where=where,
+            found=f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"[:300],
+            todo=todo,
+        ) from error
 
 
 def _import_transformers() -> Any:
@@ -437,8 +456,9 @@ def load_classifier(model: str, revision: str | None, *, offline: bool = False, 
         network = transformers.AutoModelForSequenceClassification.from_pretrained(model, **options).eval()
     labels = network.config.num_labels
     if labels != 2:
-        found, expected = f"{labels} labels", "two labels: rejected, accepted"
-        raise SourceError("not a binary classifier", where=where, found=found, expected=expected)
+        raise SourceError(
+            "not a binary classifier", where=where, found=f"{labels} labels", expected="two labels: rejected, accepted"
+        )
     network.to("cuda" if torch.cuda.is_available() else "cpu")
 
     def classify(sentences: list[str]) -> list[bool]:
@@ -520,8 +540,9 @@ def load_measuring_model(
             refuse_code(path, where, pinned=bool(measurement.revision))
         files = _digest_files(path, patterns)
         if not files:
-            todo = "correct --model" if folder else None
-            raise UsageError("no model found", where=where, expected=", ".join(patterns), todo=todo)
+            raise UsageError(
+                "no model found", where=where, expected=", ".join(patterns), todo="correct --model" if folder else None
+            )
         if is_tokenizer:
             measure = _count_tokens(transformers.AutoTokenizer.from_pretrained(str(path), trust_remote_code=trust_code))
         else:

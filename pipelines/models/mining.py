@@ -113,8 +113,9 @@ def _read(path: Path) -> tuple[RankingHeader, pa.ChunkedArray]:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             return read_ranking_header(file), file.read()["candidates"]
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
-        found = str(error).partition("\n")[0][:200]
-        raise SourceError("not a ranking of documents, or damaged", where=str(path), found=found) from error
+        raise SourceError(
+            "not a ranking of documents, or damaged", where=str(path), found=str(error).partition("\n")[0][:200]
+        ) from error
 
 
 def _write_parquet(target: Path, header: RankingHeader, rows: npt.NDArray[np.uint32]) -> None:
@@ -201,16 +202,21 @@ def find_tables(definition: Definition, output: Path, configs: Sequence[str] = (
     """
     dataset, mining = definition.dataset, definition.dataset.mining
     if mining is None:
-        todo = "name training data with a version that has mined negatives: embedding-datasets show training"
-        raise UsageError(f"{dataset.name}: its negatives are not mined", todo=todo)
+        raise UsageError(
+            f"{dataset.name}: its negatives are not mined",
+            todo="name training data with a version that has mined negatives: embedding-datasets show training",
+        )
     if unknown := [config for config in configs if config not in mining.files]:
         raise UsageError(f"{dataset.name} has no config {unknown[0]!r}", expected=", ".join(mining.files))
     release_dir = output / dataset.name / mining.version
     manifest = read_manifest(release_dir)
     build = f"embedding-datasets build {dataset.name}@{mining.version}"
     if manifest is None or manifest.partial:
-        what = f"{dataset.name}@{mining.version} is " + ("not built" if manifest is None else "built in part")
-        raise ReleaseError(what, where=str(release_dir), todo=f"build the version that is mined: {build}")
+        raise ReleaseError(
+            f"{dataset.name}@{mining.version} is " + ("not built" if manifest is None else "built in part"),
+            where=str(release_dir),
+            todo=f"build the version that is mined: {build}",
+        )
     if damage := find_damage(release_dir, manifest):
         raise ReleaseError(
             f"{manifest.name} is damaged", where=str(release_dir), found=damage[0], todo=f"{build} --force"

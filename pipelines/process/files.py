@@ -34,9 +34,11 @@ def refuse_protected(path: Path) -> None:
         return
     for kept in _protected:
         if kept.exists() and (kept.samefile(path) or path.resolve() in kept.resolve().parents):
-            todo = "name another output; this one is as it was"
             raise UsageError(
-                "an output has become an input of this command", where=str(path), found=str(kept), todo=todo
+                "an output has become an input of this command",
+                where=str(path),
+                found=str(kept),
+                todo="name another output; this one is as it was",
             )
 
 

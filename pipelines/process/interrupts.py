@@ -11,7 +11,6 @@ import os
 import signal
 import sys
 import threading
-import time
 from types import FrameType
 
 INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM  # exit codes, as shells number them
@@ -49,14 +48,11 @@ def _stop(number: int, _frame: FrameType | None) -> None:
     # Errors in destructors and threads that the exception causes would only hide the reason.
     sys.unraisablehook = _ignore
     threading.excepthook = _ignore
-    threading.Thread(target=_end_after_grace, args=(code,), name="deadline", daemon=True).start()
+    deadline = threading.Timer(GRACE, os._exit, [code])
+    deadline.daemon = True
+    deadline.start()
     raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(code)
 
 
 def _ignore(_: object) -> None:
     pass
-
-
-def _end_after_grace(code: int) -> None:
-    time.sleep(GRACE)
-    os._exit(code)

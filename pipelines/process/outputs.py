@@ -5,8 +5,6 @@ Parquet by a key in the metadata, a page by its generator, JSON by its `$schema`
 Version 0.2.0 set fewer marks: its files are known by their columns, keys and first lines.
 """
 
-from __future__ import annotations
-
 import base64
 import glob
 import json
@@ -121,8 +119,13 @@ def _require_replaceable(output: Output, inputs: Sequence[Path], *, overwrite: b
 def _refusal(
     what: str, output: Output, found: str, expected: str | None = None, *, overwrite: bool = False
 ) -> UsageError:
-    todo = f"name another {output.option}" + (", or replace what is there with --overwrite" if overwrite else "")
-    return UsageError(what, where=f"{output.option} {output.path}", found=found, expected=expected, todo=todo)
+    return UsageError(
+        what,
+        where=f"{output.option} {output.path}",
+        found=found,
+        expected=expected,
+        todo=f"name another {output.option}" + (", or replace what is there with --overwrite" if overwrite else ""),
+    )
 
 
 def _same_place(one: Path, other: Path) -> bool:

@@ -136,7 +136,10 @@ def _start(work: Callable[[Any], Any]) -> _Worker:
     context = get_context("spawn")  # threads of polars do not survive a fork
     ours, theirs = context.Pipe()
     process = context.Process(target=_serve, args=(theirs, work, verbosity()), daemon=True)
-    start_tracker()
+    # multiprocessing starts a tracker together with its first process, unless a queue or a pool has done so. Starting it lets
+    # signals through again: within hold_interrupts, Ctrl-C would reach the first process.
+    if hasattr(signal, "pthread_sigmask"):  # there is no tracker on Windows
+        resource_tracker.ensure_running()
     with hold_interrupts(), own_packages_first():
         process.start()
     theirs.close()
@@ -191,15 +194,6 @@ def hold_interrupts() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def start_tracker() -> None:
-    """Start the process that multiprocessing starts together with its first process, unless a queue or a pool has done so.
-
-    Starting it lets signals through again: within hold_interrupts, Ctrl-C would reach the first process.
-    """
-    if hasattr(signal, "pthread_sigmask"):  # there is none on Windows
-        resource_tracker.ensure_running()
 
 
 @contextmanager

@@ -21,8 +21,7 @@ from scipy.stats import rankdata
 from threadpoolctl import threadpool_limits
 
 from builders import tasks
-from cards.kinds import KINDS, MIN_LABEL_ROWS
-from cards.learned_kinds import FAR_DEVIATIONS, MAX_PERIOD, MIN_DISAGREEMENT
+from cards.kinds import FAR_DEVIATIONS, KINDS, MAX_PERIOD, MIN_DISAGREEMENT, MIN_LABEL_ROWS
 from cards.manifest import Finding
 from cards.scores import metric_name
 from pipelines.audit.findings import (
@@ -103,8 +102,7 @@ class Examined:
 
     def labels(self, lag: int = 0) -> Values:
         """The labels of the rows so many further down; beyond the ends of the table those of its last or first row."""
-        below: Values = self.all_labels[np.clip(self.rows + lag, 0, len(self.all_labels) - 1)]
-        return below
+        return self.all_labels[np.clip(self.rows + lag, 0, len(self.all_labels) - 1)]
 
 
 @dataclass(frozen=True)

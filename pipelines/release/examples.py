@@ -190,7 +190,10 @@ def _quote(
 ) -> Quote | None:
     kind, column = found.finding.kind, found.finding.column
     rows = [texts[config, split][position] for config, split, position, _ in places]
-    shown = [_text(row, place[3]) for row, place in zip(rows, places, strict=True)]
+    shown = [
+        row[name] if name else BETWEEN.join(filter(None, row.values()))
+        for row, (*_, name) in zip(rows, places, strict=True)
+    ]
     if kind == RULE:  # about a column of the files, which may be none of the task
         position = found.rows.head(1).collect()["position"][0]
         value = found.tables[found.finding.split].select(column).slice(position, 1).collect()[column][0]
@@ -220,10 +223,6 @@ def find_mark(pattern: str, text: str) -> Span | None:
 
 
 WORD_START, WORD_END = re.compile(r"^[^\W\d_]+"), re.compile(r"[^\W\d_]+$")
-
-
-def _text(row: dict[str, str], column: str) -> str:
-    return row[column] if column else BETWEEN.join(filter(None, row.values()))
 
 
 def _with_visible_ends(text: str) -> str:

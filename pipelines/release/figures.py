@@ -155,7 +155,15 @@ def page(report: Mapping[str, Any]) -> str:
     agreeing = sum(line.agree for line in lines)
     partial = ", partial" if report["partial"] else ""
     heading = ["figure", "published", "ours", ""]
-    rows = [[line.what, f"{line.published:,}", _number(line.ours), _agreement(line)] for line in lines]
+    rows = [
+        [
+            line.what,
+            f"{line.published:,}",
+            _number(line.ours),
+            "agrees" if line.agree else "differs:" if line.note else "DIFFERS",
+        ]
+        for line in lines
+    ]
     heads = [f"  {row}" for row in tables.table([heading, *rows]).splitlines()]
     compared = heads[:2]
     for head, line in zip(heads[2:], lines, strict=True):
@@ -172,9 +180,3 @@ def page(report: Mapping[str, Any]) -> str:
 
 def _number(figure: float | None) -> str:
     return "none" if figure is None else markdown.number(figure)
-
-
-def _agreement(line: Line) -> str:
-    if line.agree:
-        return "agrees"
-    return "differs:" if line.note else "DIFFERS"

@@ -201,8 +201,12 @@ def _read(ledger: Path) -> tuple[Entries, Parts]:
         parts = msgspec.json.decode(sections.pop(PARTS, b"{}"), type=Parts)
         return {name: msgspec.json.decode(raw, type=dict[str, LedgerEntry]) for name, raw in sections.items()}, parts
     except INVALID_JSON as error:
-        todo = "repair it by hand, or restore it from version control"
-        raise ReleaseError("damaged ledger", where=str(ledger), found=str(error), todo=todo) from None
+        raise ReleaseError(
+            "damaged ledger",
+            where=str(ledger),
+            found=str(error),
+            todo="repair it by hand, or restore it from version control",
+        ) from None
 
 
 def _dump(entries: Entries, parts: Parts) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from builders.errors import SourceError
-from cards.front_matter import parse_front_matter, split_front_matter
+from cards.front_matter import parse_front_matter, split_front_matter, tables_by_config
 from cards.manifest import Manifest, Table
 from pipelines.release.resolution import REFUSALS, Files, resolve_files
 
@@ -83,10 +83,8 @@ def _compare_files(files: Files, manifest: Manifest) -> list[str]:
 
 
 def _by_config(manifest: Manifest) -> dict[str, dict[str, Table]]:
-    tables: dict[str, dict[str, Table]] = {}
-    for table in manifest.tables:
-        tables.setdefault(table.config, {})[table.split] = table
-    return tables
+    configs = tables_by_config(manifest)
+    return {config: {table.split: table for table in tables} for config, tables in configs.items()}
 
 
 def _loads_subset(config: str, splits: Mapping[str, list[str]], tables: Mapping[str, Mapping[str, Table]]) -> bool:

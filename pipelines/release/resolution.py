@@ -137,8 +137,12 @@ def declared_configs(front_matter: Mapping[str, Any], card: str) -> dict[str, di
             if not all(isinstance(pattern, str) for pattern in _patterns(config)):
                 raise TypeError("a path is not a text")
         except REFUSALS:
-            found = f"{config['config_name']}: {config.get('data_files')}"
-            raise _malformed("data_files", card, "a pattern, or a list with split and path", found) from None
+            raise _malformed(
+                "data_files",
+                card,
+                "a pattern, or a list with split and path",
+                f"{config['config_name']}: {config.get('data_files')}",
+            ) from None
     metadata = MetadataConfigs.from_dataset_card_data({"configs": configs})
     try:
         metadata.get_default_config_name()
@@ -184,8 +188,13 @@ def _refuse_much_matching(configs: Mapping[str, Mapping[str, Any]], listing: _Li
         found = f"{total:,} patterns for {files:,} files"
         limit = f"at most {limits.MAX_COMPARISONS:,} comparisons of a pattern with a file, fewer if patterns have several `*`"
     if found:
-        todo = "check a part of the dataset: copy the files of some configs, or shorten `data_files`"
-        raise SourceError("too many patterns in `data_files`", where=card, found=found, expected=limit, todo=todo)
+        raise SourceError(
+            "too many patterns in `data_files`",
+            where=card,
+            found=found,
+            expected=limit,
+            todo="check a part of the dataset: copy the files of some configs, or shorten `data_files`",
+        )
 
 
 def _resolve_without_configs(listing: _Listing, where: str) -> dict[str, list[str]]:
@@ -205,8 +214,11 @@ def _own_splits(listing: _Listing, folder: str, where: str) -> dict[str, list[st
     try:
         patterns = get_data_patterns(_base(folder), download_config=_options(listing))
     except REFUSALS as error:
-        found = str(error).replace(f"{PROTOCOL}://{ROOT}", "the folder")
-        raise SourceError("`datasets` finds no data files", where=where, found=found) from None
+        raise SourceError(
+            "`datasets` finds no data files",
+            where=where,
+            found=str(error).replace(f"{PROTOCOL}://{ROOT}", "the folder"),
+        ) from None
     return {str(split): _matching_files(listing, several, folder) for split, several in patterns.items()}
 
 
@@ -226,8 +238,9 @@ def _config_splits(listing: _Listing, config: str, data_files: Any, folder: str,
     try:
         return {split: _matching_files(listing, several, folder) for split, several in patterns.items()}
     except FileNotFoundError as error:
-        found = str(error).replace(f"{PROTOCOL}://{ROOT}/", "").partition(" with any supported")[0]
-        raise _no_files(config, card, found) from None
+        raise _no_files(
+            config, card, str(error).replace(f"{PROTOCOL}://{ROOT}/", "").partition(" with any supported")[0]
+        ) from None
     except REFUSALS as error:
         raise _malformed("data_files", card, "patterns that `datasets` accepts", str(error)) from None
 
@@ -271,8 +284,9 @@ def _infer_format(splits: Mapping[str, list[str]], where: str) -> str:
     try:
         module, _ = infer_module_for_data_files(plain)
     except (*REFUSALS, StopIteration) as error:
-        what = "`datasets` cannot tell the format of the data files"
-        raise SourceError(what, where=where, found=str(error) or "no split") from None
+        raise SourceError(
+            "`datasets` cannot tell the format of the data files", where=where, found=str(error) or "no split"
+        ) from None
     return str(module)
 
 
@@ -282,8 +296,13 @@ def _inside(pattern: str, card: str) -> str:
 
     if not is_relative_path(pattern) or "::" in pattern or ".." in PurePosixPath(pattern).parts:
         what = "the front matter names files outside the dataset"
-        todo = "load such a dataset yourself, and check a folder with its files"
-        raise SourceError(what, where=card, found=pattern[:200], expected="paths of its own files", todo=todo)
+        raise SourceError(
+            what,
+            where=card,
+            found=pattern[:200],
+            expected="paths of its own files",
+            todo="load such a dataset yourself, and check a folder with its files",
+        )
     return pattern.removeprefix("./")
 
 
@@ -292,5 +311,9 @@ def _malformed(key: str, card: str, expected: str, found: str | None = None) -> 
 
 
 def _no_files(config: str, card: str, found: str) -> SourceError:
-    todo = "correct `data_files`, or download the files"
-    return SourceError(f"no files match the config {config!r}", where=card, found=found, todo=todo)
+    return SourceError(
+        f"no files match the config {config!r}",
+        where=card,
+        found=found,
+        todo="correct `data_files`, or download the files",
+    )

@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 import pyarrow as pa
@@ -24,7 +24,6 @@ from builders.shaping.folding import fold_text_1
 from builders.shaping.measurements import hash_pairs, hash_texts
 from cards import markdown
 from cards.evidence import Comparison, SharedTexts
-from cards.manifest import Manifest
 from pipelines.process import tables
 from pipelines.process.stages import stage
 from pipelines.release.folder import read_manifest, version_dirs
@@ -75,7 +74,8 @@ def find_sets(datasets: Sequence[tuple[str, str]], releases: Path) -> tuple[list
     """
     found, missing = list[PairSet](), list[str]()
     for dataset, version in datasets:
-        manifest = _newest_manifest(releases / dataset, version)
+        candidates = [releases / dataset / version, *reversed(version_dirs(releases / dataset))]
+        manifest = next(filter(None, map(read_manifest, candidates)), None)
         if manifest is None:
             missing.append(dataset)
             continue
@@ -92,13 +92,6 @@ def find_sets(datasets: Sequence[tuple[str, str]], releases: Path) -> tuple[list
             for table in manifest.tables
         ]
     return found, missing
-
-
-def _newest_manifest(dataset_dir: Path, version: str) -> Manifest | None:
-    for release_dir in [dataset_dir / version, *reversed(version_dirs(dataset_dir))]:
-        if (manifest := read_manifest(release_dir)) is not None:
-            return manifest
-    return None
 
 
 def find_shared_pairs(sets: Sequence[PairSet]) -> list[SharedPairs]:
@@ -145,13 +138,13 @@ def _batches(pair_set: PairSet) -> Iterator[pl.DataFrame]:
         try:
             with pq.ParquetFile(path) as file:
                 for batch in file.iter_batches(BATCH_ROWS, columns=["query", "positives"]):
-                    frame = pl.from_arrow(pa.Table.from_batches([batch]))
-                    assert isinstance(frame, pl.DataFrame)
-                    yield frame
+                    yield cast("pl.DataFrame", pl.from_arrow(pa.Table.from_batches([batch])))
         except (pa.ArrowException, OSError) as error:
-            todo = f"build it again: embedding-datasets build {pair_set.dataset}@{pair_set.version} --force"
             raise ReleaseError(
-                "a data file cannot be read", where=str(path), found=str(error).split("\n", 1)[0][:200], todo=todo
+                "a data file cannot be read",
+                where=str(path),
+                found=str(error).split("\n", 1)[0][:200],
+                todo=f"build it again: embedding-datasets build {pair_set.dataset}@{pair_set.version} --force",
             ) from error
 
 
@@ -205,8 +198,7 @@ MAP = Path(__file__).with_name("contamination_map.json")
 
 def read_map(path: Path = MAP) -> dict[str, Any]:
     """The map in a file, by default that of our own releases."""
-    found: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    return found
+    return dict(json.loads(path.read_text("utf-8")))
 
 
 def shared_with_others(dataset: str, content_sha256: str, compared: dict[str, Any] | None = None) -> Comparison | None:
@@ -232,7 +224,6 @@ def _table(side: dict[str, str]) -> str:
     return f"{config}{side['split']}.{side['column']}"
 
 
-KIND = "pair_in_other_dataset"
 EXAMPLE = 60  # characters of each text
 NOTE = (
     "pairs: different pairs of a query and a positive that both sets have, ignoring case, punctuation and white space; exact: the"
@@ -265,7 +256,7 @@ def shared_pairs_page(
 def to_json(shared: SharedPairs) -> dict[str, Any]:
     """What two sets share, for programs."""
     return {
-        "kind": KIND,
+        "kind": "pair_in_other_dataset",
         "set": _name(shared.first),
         "other_set": _name(shared.second),
         "pairs": shared.pairs,

@@ -30,7 +30,7 @@ from pathlib import Path
 import polars as pl
 
 from builders.errors import ReleaseError
-from cards.manifest import Identity
+from cards.manifest import Manifest
 from pipelines.process import installation
 from pipelines.process.files import locked, refuse_protected
 from pipelines.process.resumable import discard, identity_digest, resumable_folder
@@ -169,23 +169,23 @@ logger = logging.getLogger(__name__)
 
 
 @contextmanager
-def checkpoint_dir(cache: Path, identity: Identity) -> Iterator[Path]:
+def checkpoint_dir(cache: Path, planned: Manifest) -> Iterator[Path]:
     """A folder for the checkpoints of one build, with those an earlier one left; removed when the block ends without an error.
 
-    identity: what the rows follow from. The folders of the dataset's other builds are removed first, so each dataset has at
+    planned: what the rows follow from. The folders of the dataset's other builds are removed first, so each dataset has at
     most one; a sample has a folder apart, so that it never throws away hours of work.
     """
-    prefix = "sample-" if identity.sample else ""
-    with dataset_lock(cache / "checkpoints", identity.dataset):
-        of_dataset = cache / "checkpoints" / identity.dataset
-        folder = of_dataset / f"{prefix}{_digest(identity, fingerprint.tools())}"
-        before = [of_dataset / f"{prefix}{digest}" for digest in _earlier_digests(identity)]
+    prefix = "sample-" if planned.sample else ""
+    with dataset_lock(cache / "checkpoints", planned.dataset):
+        of_dataset = cache / "checkpoints" / planned.dataset
+        folder = of_dataset / f"{prefix}{_digest(planned, fingerprint.tools())}"
+        before = [of_dataset / f"{prefix}{digest}" for digest in _earlier_digests(planned)]
         if not folder.exists() and (left := next(filter(Path.is_dir, before), None)):
             left.rename(folder)
         try:
             with resumable_folder(folder):
                 if any(folder.iterdir()):
-                    logger.info("%s: resuming from the checkpoints in %s", identity.dataset, folder)
+                    logger.info("%s: resuming from the checkpoints in %s", planned.dataset, folder)
                 for other in sorted(of_dataset.iterdir()):
                     if other != folder and other.name.startswith("sample-") == bool(prefix):
                         discard(other)
@@ -194,22 +194,22 @@ def checkpoint_dir(cache: Path, identity: Identity) -> Iterator[Path]:
             _remove_if_empty(of_dataset)
 
 
-def _earlier_digests(identity: Identity) -> Iterator[str]:
+def _earlier_digests(planned: Manifest) -> Iterator[str]:
     """The digests under which earlier states of this package kept the checkpoints of the same rows."""
-    for package, recipe in fingerprint.earlier_recipes(identity.dataset, identity.version):
+    for package, recipe in fingerprint.earlier_recipes(planned.dataset, planned.version):
         tools = fingerprint.tools() | {installation.NAME: package}
-        yield _digest(replace(identity, recipe=replace(identity.recipe, sha256=recipe)), tools)
+        yield _digest(replace(planned, recipe=replace(planned.recipe, sha256=recipe)), tools)
 
 
-def _digest(identity: Identity, tools: Mapping[str, str]) -> str:
+def _digest(planned: Manifest, tools: Mapping[str, str]) -> str:
     """SHA-256 over what the checkpoints follow from: the raw bytes, the recipe, and the libraries that write them."""
     return identity_digest(
         {
-            "dataset": identity.dataset,
-            "splits": identity.splits,
-            "limit": identity.limit,
-            "recipe": asdict(identity.recipe),
-            "raw": [file.sha256 for file in identity.raw],
+            "dataset": planned.dataset,
+            "splits": planned.splits,
+            "limit": planned.limit,
+            "recipe": asdict(planned.recipe),
+            "raw": [file.sha256 for file in planned.raw],
             "tools": dict(tools),
         }
     )

@@ -35,7 +35,6 @@ STATEMENT = "https://in-toto.io/Statement/v1"
 PROVENANCE = "https://slsa.dev/provenance/v1"
 VERIFICATION = "https://slsa.dev/verification_summary/v1"
 NAMESPACE = "urn:embedding-datasets"
-EXTENSION = "embedding_datasets_reproduction"
 CONTENT = "content_sha256"  # pipelines.release.content_hash says how it is computed
 ROWS_EQUAL, BYTES_EQUAL = "EMBEDDING_DATASETS_ROWS_EQUAL", "EMBEDDING_DATASETS_BYTES_EQUAL"
 
@@ -107,7 +106,7 @@ def verification(
         "verificationResult": "PASSED" if equal else "FAILED",
         "verifiedLevels": levels,
         "slsaVersion": "1.0",
-        EXTENSION: {
+        "embedding_datasets_reproduction": {
             "dataset": manifest.dataset,
             "version": manifest.version,
             "content_sha256": manifest.content_sha256,
@@ -200,8 +199,13 @@ def _read_key(path: Path) -> bytes:
         raise UsageError("the key is not a file", where=str(path), expected=KINDS, todo=NEW_KEY)
     if os.name == "posix" and status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         found = f"mode {stat.S_IMODE(status.st_mode):o}"
-        todo = f"chmod 600 {shlex.quote(str(path))}; if others could read it, use another key"
-        raise UsageError("others may use the key", where=str(path), found=found, expected="mode 600", todo=todo)
+        raise UsageError(
+            "others may use the key",
+            where=str(path),
+            found=found,
+            expected="mode 600",
+            todo=f"chmod 600 {shlex.quote(str(path))}; if others could read it, use another key",
+        )
     return read_at_most(path, MAX_KEY)
 
 
@@ -219,8 +223,9 @@ def read_signer(path: Path) -> Signer:
     try:
         key = serialization.load_pem_private_key(_read_key(path), password=None)
     except OSError as error:
-        found = error.strerror or str(error)
-        raise UsageError("the key cannot be read", where=str(path), found=found, expected=KINDS, todo=NEW_KEY) from None
+        raise UsageError(
+            "the key cannot be read", where=str(path), found=error.strerror or str(error), expected=KINDS, todo=NEW_KEY
+        ) from None
     except TypeError:  # what the library raises for a key with a password; its text would say so too
         raise UsageError(
             "the key has a password",

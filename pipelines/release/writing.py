@@ -4,7 +4,7 @@ import encodings.utf_32_le  # noqa: F401 - a codec is imported when first used: 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from builders.licenses import permits_derivatives
 from builders.spec import Dropped, Raw, RawFiles, Tables
 from cards.croissant import render_croissant
 from cards.evidence import Evidence
-from cards.manifest import FORMAT, Finding, Identity, Manifest, Table, encode
+from cards.manifest import Finding, Manifest, Table, encode
 from cards.render import render
 from cards.scores import Scores, encode_scores, with_scores
 from pipelines.audit import integrity, quality, statistics
@@ -45,7 +45,7 @@ SCRATCH = ".scratch"  # inside the staging folder, which the next build removes 
 
 def write_release(
     definition: Definition,
-    identity: Identity,
+    planned: Manifest,
     raw: Mapping[str, Raw],
     release_dir: Path,
     checkpoints: Path | None,
@@ -62,15 +62,15 @@ def write_release(
     Raises SourceError or RecipeError where the recipe does, FindingsError for findings that no release may have and for known
     findings that differ from the declared ones, ReleaseError for what cannot be written or does not read back.
     """
-    tables, written = _run_recipe(definition, identity, raw, release_dir, checkpoints)
-    manifest = _manifest(identity, written, tables.dropped, tables.observed)
+    tables, written = _run_recipe(definition, planned, raw, release_dir, checkpoints)
+    manifest = _with_tables(planned, written, tables.dropped, tables.observed)
     reported = partial(report_rows, tables.reported)
-    return _describe(definition, identity, manifest, release_dir, reported, findings_dir=findings_dir, scores=scores)
+    return _describe(definition, manifest, release_dir, reported, findings_dir=findings_dir, scores=scores)
 
 
 def write_again(
     definition: Definition,
-    identity: Identity,
+    planned: Manifest,
     old: Manifest,
     old_dir: Path,
     release_dir: Path,
@@ -87,16 +87,13 @@ def write_again(
         for file in table.files:
             (release_dir / file.path).parent.mkdir(exist_ok=True)
             link_or_copy(old_dir / file.path, release_dir / file.path)
-    manifest = _manifest(identity, old.tables, old.dropped, old.observed)
+    manifest = _with_tables(planned, old.tables, old.dropped, old.observed)
     reported = reported_before(old)
-    return _describe(
-        definition, identity, manifest, release_dir, lambda _: reported, findings_dir=findings_dir, scores=scores
-    )
+    return _describe(definition, manifest, release_dir, lambda _: reported, findings_dir=findings_dir, scores=scores)
 
 
 def _describe(
     definition: Definition,
-    identity: Identity,
     manifest: Manifest,
     release_dir: Path,
     reported: Callable[[Frames], list[FindingRows]],
@@ -111,13 +108,13 @@ def _describe(
     frames = folder.scan_tables(release_dir, manifest.tables)
     with ThreadPoolExecutor(1) as background:  # large files take a while to delete
         deleted = background.submit(_remove_scratch, release_dir)
-        found, described = _audit(definition, identity, manifest.tables, frames, release_dir)
+        found, described = _audit(definition, manifest, frames, release_dir)
         found += reported(frames)
         deleted.result()
     if findings_dir is not None:
         write_findings(findings_dir, found)
-    _refuse_errors(identity, [rows.finding for rows in found])
-    findings = _with_known(definition, identity, [rows.finding for rows in found])
+    _refuse_errors(manifest, [rows.finding for rows in found])
+    findings = _with_known(definition, manifest, [rows.finding for rows in found])
     manifest = replace(manifest, findings=tuple(findings))
     folder.write_json(release_dir / folder.STATISTICS, described)
     with stage("card"):
@@ -139,7 +136,7 @@ def _remove_scratch(release_dir: Path) -> None:
 
 
 def _run_recipe(
-    definition: Definition, identity: Identity, raw: Mapping[str, Raw], release_dir: Path, checkpoints: Path | None
+    definition: Definition, planned: Manifest, raw: Mapping[str, Raw], release_dir: Path, checkpoints: Path | None
 ) -> tuple[Tables, list[Table]]:
     """The tables that the recipe returns, and their files. What the recipe wrote into the folder SCRATCH is left there."""
     scratch = release_dir / SCRATCH
@@ -147,7 +144,7 @@ def _run_recipe(
     with read_stages(raw) as files:  # until the tables are written: a lazy one reads its files only then
         with stage("making rows"):
             tables = definition.dataset.recipe(
-                RawFiles(identity.splits, files, scratch, checkpoints), **identity.recipe.options
+                RawFiles(planned.splits, files, scratch, checkpoints), **planned.recipe.options
             )
         written = [
             parquet.write_table(frame, release_dir, config, split)
@@ -159,8 +156,7 @@ def _run_recipe(
 
 def _audit(
     definition: Definition,
-    identity: Identity,
-    written: Sequence[Table],
+    manifest: Manifest,
     frames: dict[str, dict[str, pl.LazyFrame]],
     release_dir: Path,
 ) -> tuple[list[FindingRows], dict[str, dict[str, object]]]:
@@ -170,11 +166,11 @@ def _audit(
 
     Raises ReleaseError for files that hold other rows than were written.
     """
-    task, splits = definition.dataset.task, identity.splits
+    task, splits = definition.dataset.task, manifest.splits
     with ThreadPoolExecutor(2) as background:  # none of the readers of the rows keeps all cores busy
-        read_back = background.submit(_read_back, written, release_dir)
+        read_back = background.submit(_read_back, manifest.tables, release_dir)
         try:
-            found = integrity.audit_integrity(task, frames, splits, sample=identity.sample)
+            found = integrity.audit_integrity(task, frames, splits, sample=manifest.sample)
             if any(rows.finding.severity == "error" for rows in found):
                 return found, {}
             sampled_texts = background.submit(sample_tables, task, frames).result
@@ -193,33 +189,31 @@ def _read_back(written: Sequence[Table], release_dir: Path) -> None:
             raise ReleaseError("the files do not read back as the rows that were written", where=table.location)
 
 
-def _with_known(definition: Definition, identity: Identity, findings: list[Finding]) -> list[Finding]:
+def _with_known(definition: Definition, manifest: Manifest, findings: list[Finding]) -> list[Finding]:
     """The findings, known ones and those by design with their reason.
 
     Raises FindingsError where complete raw files give other known findings than the version declares.
     """
-    declared, by_design = definition.dataset.versions[identity.version].known, definition.dataset.by_design
-    if identity.sample:
+    declared, by_design = definition.dataset.versions[manifest.version].known, definition.dataset.by_design
+    if manifest.sample:
         return declare_by_design(findings, by_design)
-    if identity.partial:
-        declared = known_findings_of_splits(declared, identity.splits)
-    verify_known_findings(identity.name, findings, declared, definition.entry.module)
+    if manifest.partial:
+        declared = known_findings_of_splits(declared, manifest.splits)
+    verify_known_findings(manifest.name, findings, declared, definition.entry.module)
     return declare_by_design(explain_findings(findings, declared), by_design)
 
 
-def _manifest(
-    identity: Identity, written: Sequence[Table], dropped: tuple[Dropped, ...], observed: Mapping[str, int]
+def _with_tables(
+    planned: Manifest, written: Sequence[Table], dropped: tuple[Dropped, ...], observed: Mapping[str, int]
 ) -> Manifest:
-    """The manifest of a release without its findings and documents."""
+    """The manifest of a planned release with its tables, without findings and documents."""
     hashes = {(table.config, table.split): table.content_sha256 for table in written}
-    return Manifest(
-        format=FORMAT,
-        **{field.name: getattr(identity, field.name) for field in fields(identity)},
+    return replace(
+        planned,
         content_sha256=dataset_sha256(hashes),
         tables=tuple(written),
         dropped=dropped,
         observed=dict(observed),
-        findings=(),
         tools=fingerprint.tools_and_commit(),
         built_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
@@ -244,7 +238,7 @@ def _evidence(
     return Evidence(examples, quotes, agreement, comparison=comparison, status=status)
 
 
-def _refuse_errors(identity: Identity, findings: list[Finding]) -> None:
+def _refuse_errors(manifest: Manifest, findings: list[Finding]) -> None:
     errors = [finding for finding in findings if finding.severity == "error"]
     if not errors:
         return
@@ -255,7 +249,7 @@ def _refuse_errors(identity: Identity, findings: list[Finding]) -> None:
         for error in errors
     ]
     raise FindingsError(
-        f"{identity.name}: {len(errors)} blocking defect{'s' if len(errors) > 1 else ''}",
+        f"{manifest.name}: {len(errors)} blocking defect{'s' if len(errors) > 1 else ''}",
         found="; ".join(lines),
         todo="fix the recipe; if the raw files are as published, report it to the maintainers",
     )

@@ -71,14 +71,18 @@ def plan_rebuild(manifest: Manifest, golden: Path = GOLDEN) -> Rebuild:
     definition = catalogue.load(entry)
     dataset = definition.dataset
     if manifest.version not in dataset.versions:
-        expected = ", ".join(dataset.versions)
         raise SourceError(
-            f"this package has no such version of {dataset.name}", found=manifest.version, expected=expected
+            f"this package has no such version of {dataset.name}",
+            found=manifest.version,
+            expected=", ".join(dataset.versions),
         )
     splits = tuple(split for split in dataset.task.splits if split in manifest.splits)
     if not splits or set(splits) != set(manifest.splits):
-        found, expected = ", ".join(manifest.splits)[:SHOWN] or "none", ", ".join(dataset.task.splits)
-        raise SourceError(f"this package has other splits of {dataset.name}", found=found, expected=expected)
+        raise SourceError(
+            f"this package has other splits of {dataset.name}",
+            found=", ".join(manifest.splits)[:SHOWN] or "none",
+            expected=", ".join(dataset.task.splits),
+        )
     if manifest.limit is not None and not 1 <= manifest.limit <= LARGEST_LIMIT:
         raise SourceError("no build has such a limit", found=str(manifest.limit), expected=f"from 1 to {LARGEST_LIMIT}")
     digests = {raw.name: raw.sha256 for raw in manifest.raw}
@@ -189,8 +193,13 @@ def _link_files(rebuild: Rebuild, settings: RawSettings, folder: Path) -> Iterat
             continue
         if expected not in (None, found.sha256):
             member = f": {found.raw.member}" if found.raw.member else ""
-            todo = f"find the file of this digest and {placement(request)}"
-            yield _other_file(name, f"{found.raw.path}{member}", found.sha256, expected, todo)
+            yield _other_file(
+                name,
+                f"{found.raw.path}{member}",
+                found.sha256,
+                expected,
+                f"find the file of this digest and {placement(request)}",
+            )
             continue
         stored = file if found.raw.member is None else stored_file(file)
         _link(found.raw.path, folder / source.name / stored.name)

@@ -80,8 +80,13 @@ def require_sound(release_dir: Path) -> Manifest:
     manifest = folder.require_manifest(release_dir)
     if manifest.built_at and not is_time(manifest.built_at):
         found, todo = _shown(manifest.built_at), "get the release again; its publisher should compare it with the tag"
-        what = "the manifest does not say when the release was built"
-        raise ReleaseError(what, where=str(release_dir), found=found, expected="a time in ISO 8601", todo=todo)
+        raise ReleaseError(
+            "the manifest does not say when the release was built",
+            where=str(release_dir),
+            found=found,
+            expected="a time in ISO 8601",
+            todo=todo,
+        )
     try:
         problems = verify_release(release_dir, manifest)
     except ReleaseError as error:
@@ -229,7 +234,6 @@ def _scratch_folder(cache: Path, manifest: Manifest) -> Iterator[Path]:
 
 
 SHOWN_COLUMNS = 20
-HIDDEN = "the text is not shown: the licence permits no derivatives"
 
 
 def to_json(name: str, result: Reproduction) -> dict[str, Any]:
@@ -322,7 +326,7 @@ def _first_difference(first: FirstDifference, *, shows_text: bool) -> list[str]:
     """The first row that differs: its columns that do, on both sides."""
     lines = wrap(f"the first row that differs: row {first.position + 1:,} of {first.config}/{first.split}")
     if not shows_text:
-        return [*lines, *wrap(HIDDEN, "  ")]
+        return [*lines, *wrap("the text is not shown: the licence permits no derivatives", "  ")]
     if first.old is None or first.new is None:
         side, row = ("release", first.old) if first.new is None else ("rebuilt", first.new)
         return [*lines, *_value(f"only {side}", _few_columns(row))]

@@ -5,16 +5,14 @@ import io
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
-
-import jinja2
 
 from builders.benchmarks import BENCHMARKS
 from builders.errors import UsageError
 from builders.spec import LANGUAGES, OTHER
 from cards.completeness import MAX_TITLE
+from cards.render import card_template
 
 Record = dict[str, Any]
 # A question, another wording of it, its answer, and the question in the other language. The first half is about delivery, the
@@ -35,12 +33,8 @@ TEXTS = (
 )  # fmt: skip
 
 
-def example_records(task: str, languages: tuple[str, str]) -> list[Record]:
-    """The records of a task type. languages: of the texts and of their translations, `en` and `ru` or the reverse."""
-    return list(_records(task, languages))
-
-
 def _records(task: str, languages: tuple[str, str]) -> Iterator[Record]:
+    """The records of a task type. languages: of the texts and of their translations, `en` and `ru` or the reverse."""
     first = 0 if languages[0] == "en" else 3
     texts = [row[first : first + 3] for row in TEXTS]
     topics = ["delivery"] * 3 + ["payment"] * 3
@@ -135,15 +129,15 @@ def scaffold(plan: Plan) -> dict[str, str]:
     golden = f"tests/golden/{plan.name}"
     return {
         f"{golden}/raw/{plan.file}": _raw_text(plan),
-        f"{golden}/README.md": _render("golden.md.jinja", values),
-        f"cards/prose/{plan.name}.md": _render("prose.md.jinja", values),
-        f"builders/{plan.folder}/{plan.name}.py": _render(f"recipes/{plan.task}.py.jinja", values),
+        f"{golden}/README.md": card_template("golden.md.jinja", HERE).render(values),
+        f"cards/prose/{plan.name}.md": card_template("prose.md.jinja", HERE).render(values),
+        f"builders/{plan.folder}/{plan.name}.py": card_template(f"recipes/{plan.task}.py.jinja", HERE).render(values),
     }
 
 
 def citation_text(plan: Plan) -> str:
     """The entry for cards/citations.bib."""
-    return _render("citation.bib.jinja", _values(plan))
+    return card_template("citation.bib.jinja", HERE).render(_values(plan))
 
 
 def _values(plan: Plan) -> dict[str, object]:
@@ -177,7 +171,7 @@ def _values(plan: Plan) -> dict[str, object]:
         "unit": ', unit="record"' if suffix == ".csv" else "",
         "prompts": plan.benchmark is not None and BENCHMARKS[plan.benchmark].needs_prompts,
         "rosberta": rosberta,
-        "declared_languages": None if languages == LANGUAGES.get(plan.folder) else _tuple(languages),
+        "declared_languages": None if languages == LANGUAGES.get(plan.folder) else str(languages).replace("'", '"'),
         "pretty_name": long_name if len(long_name) <= MAX_TITLE else f"{title} ({spoken})",
         "function": FUNCTIONS.get(plan.task, ending),
         "codes": codes,
@@ -194,13 +188,8 @@ def _size(task: str, splits: tuple[str, ...]) -> str:
     return " and ".join(f"{{{{ rows.{split} }}}} rows in {split}" for split in splits)
 
 
-def _tuple(words: tuple[str, ...]) -> str:
-    """A tuple of strings as the formatter writes it."""
-    return "(" + ", ".join(f'"{word}"' for word in words) + ("," if len(words) == 1 else "") + ")"
-
-
 def _raw_text(plan: Plan) -> str:
-    records = example_records(plan.task, plan.codes)
+    records = list(_records(plan.task, plan.codes))
     if plan.file.endswith(".jsonl"):
         return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
     text = io.StringIO()
@@ -208,19 +197,3 @@ def _raw_text(plan: Plan) -> str:
     writer.writeheader()
     writer.writerows(records)
     return text.getvalue()
-
-
-def _render(template: str, values: dict[str, object]) -> str:
-    return _environment().get_template(template).render(values)
-
-
-@cache
-def _environment() -> jinja2.Environment:
-    return jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE),
-        undefined=jinja2.StrictUndefined,
-        autoescape=False,  # noqa: S701 - Python, Markdown and BibTeX
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )

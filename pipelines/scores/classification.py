@@ -18,11 +18,9 @@ from cards.scores import Baseline
 from pipelines.process.stages import stage
 from pipelines.scores.folds import Part, Plan, connect, plan_folds, sample_few, select_training
 from pipelines.scores.metrics import chance_accuracy, mean_area_under_curve
-from pipelines.scores.permutations import held_out_question, interval_of_mean, learned_question
-from pipelines.scores.results import Judged, Question, Results, make_baseline
+from pipelines.scores.permutations import held_out_question, learned_question, mean_baseline
+from pipelines.scores.results import Integers, Judged, Question, Results, Values, make_baseline
 from pipelines.scores.text_models import (
-    Integers,
-    Matrix,
     Sides,
     Weigh,
     count_terms,
@@ -85,10 +83,8 @@ def score_classification(
     with stage("baselines: counting terms"):
         counts = count_terms(data.texts)
     with stage("baselines: TF-IDF"):
-        if several:
-            baselines.append(_score_sets(data, counts))
-        else:
-            baselines.append(_score_classes(data, "tfidf", counts, weigh_terms))
+        all_rows = _score_sets(data, counts) if several else _score_classes(data, "tfidf", counts, weigh_terms)
+        baselines.append(all_rows)
     with stage("baselines: TF-IDF of few rows", total=EXPERIMENTS, unit="experiments") as advance:
         baselines.append(_score_few(data, counts, advance, several=several))
     baselines.append(_score_centroids(data, counts))
@@ -97,7 +93,7 @@ def score_classification(
     return Results(baselines, _ask(data, lengths, several=several))
 
 
-def _ask(data: LabelledTexts, lengths: Matrix, *, several: bool) -> list[Question]:
+def _ask(data: LabelledTexts, lengths: Values, *, several: bool) -> list[Question]:
     """Whether lengths, and one side alone, know the classes."""
     metric = "auc" if len(data.sets) == 2 and not several else "accuracy"
     begin, classes = data.evaluated, data.classes.astype(np.float64)
@@ -131,18 +127,16 @@ def _read(
     sets = sorted(set(labels))
     number = {labelled: position for position, labelled in enumerate(sets)}
     classes = np.array([number[labelled] for labelled in labels], dtype=np.int64)
-    if not learned:
-        sides = split_sides(texts)
-        components = connect_texts(texts, sides)
-        return LabelledTexts(texts, labels, classes, sets, classes, 0, plan_folds(components, texts), sides, components)
     begin = len(texts) - tables[-1].height
     training, detail = select_training(texts[:begin])
     rows = [*training.tolist(), *range(begin, len(texts))]
     texts, labels = [texts[row] for row in rows], [labels[row] for row in rows]
-    plan = Plan((Part(np.arange(len(training)), np.arange(len(training), len(rows))),), detail)
     sides = split_sides(texts)
     components = connect_texts(texts, sides)
-    return LabelledTexts(texts, labels, classes[rows], sets, classes[:begin], len(training), plan, sides, components)
+    held_out = Part(np.arange(len(training)), np.arange(len(training), len(rows)))
+    plan = Plan((held_out,), detail) if learned else plan_folds(components, texts)
+    known = classes[:begin] if learned else classes
+    return LabelledTexts(texts, labels, classes[rows], sets, known, len(training), plan, sides, components)
 
 
 def connect_texts(texts: Sequence[str], sides: Sides | None = None) -> list[str]:
@@ -156,7 +150,7 @@ def _openings(texts: Sequence[str]) -> list[str]:
     return [" ".join(folded.split(" ")[:OPENING_WORDS]) for folded in fold(pl.Series(texts, dtype=pl.String))]
 
 
-def _describe_lengths(data: LabelledTexts) -> Matrix:
+def _describe_lengths(data: LabelledTexts) -> Values:
     """The lengths of the texts; of texts with two sides, those of both."""
     if data.sides is None:
         return describe_lengths(pl.Series(data.texts, dtype=pl.String))
@@ -173,11 +167,9 @@ def _score_classes(data: LabelledTexts, name: str, features: Any, weigh: Weigh) 
     return _make_baseline(data, name, right, labels="all", auc=area, detail=data.plan.detail)
 
 
-def _make_baseline(data: LabelledTexts, name: str, right: Matrix, **fields: Any) -> Baseline:
+def _make_baseline(data: LabelledTexts, name: str, right: Values, **fields: Any) -> Baseline:
     """The record of a baseline. right: of each evaluated row, or how often, from 0 to 1."""
-    values = right.astype(np.float64)
-    interval = interval_of_mean(data.components[data.evaluated :], values)
-    return make_baseline(name, float(values.mean()), interval=interval, **fields)
+    return mean_baseline(name, right, data.components[data.evaluated :], **fields)
 
 
 def _score_sets(data: LabelledTexts, counts: Any) -> Baseline:

@@ -17,8 +17,8 @@ from pipelines.process.stages import stage
 from pipelines.scores.folds import Rows, connect, order_by_hash
 from pipelines.scores.metrics import v_measure
 from pipelines.scores.permutations import interval
-from pipelines.scores.results import Results, make_baseline
-from pipelines.scores.text_models import Integers, count_terms, describe_lengths, standardize, weigh_terms
+from pipelines.scores.results import Integers, Results, make_baseline
+from pipelines.scores.text_models import count_terms, describe_lengths, standardize, weigh_terms
 
 STARTS, MAX_ROUNDS = 5, 100
 DIGITS = 9  # of a similarity: what differs less is equal

@@ -38,8 +38,6 @@ from pipelines.process.stages import stage
 from pipelines.process.terminal import verbosity
 from pipelines.release import folder
 
-DRAWN_AS_PUBLISHED = "training texts drawn as by mteb 1, which the published scores are from"
-
 
 def evaluation_task(dataset: Dataset, manifest: Manifest) -> MtebTask:
     """The values of the mteb task of a release.
@@ -71,11 +69,6 @@ def load_task(dataset: Dataset, manifest: Manifest, release_dir: Path) -> Any:
     if isinstance(dataset.task, MultilabelClassification):
         loaded.np_rng = np.random.RandomState(loaded.seed)  # the one of mteb 1
     return loaded
-
-
-def deviation(dataset: Dataset) -> str:
-    """In what the evaluation of a dataset differs from a run of mteb on the task of the card; empty where it does not."""
-    return DRAWN_AS_PUBLISHED if isinstance(dataset.task, MultilabelClassification) else ""
 
 
 def built_in_task(dataset: Dataset, manifest: Manifest) -> BuiltInTask | None:
@@ -132,8 +125,12 @@ def published_score(dataset: Dataset, model: str) -> Published | None:
     score = papers.scores().get(dataset.name, {}).get(published_name(model))
     if score is None:
         return None
-    metric = OTHER_METRICS.get(dataset.name, METRICS[dataset.task.type.name])
-    return Published(model=published_name(model), metric=metric, score=score, source=SOURCE)
+    return Published(
+        model=published_name(model),
+        metric=OTHER_METRICS.get(dataset.name, METRICS[dataset.task.type.name]),
+        score=score,
+        source=SOURCE,
+    )
 
 
 @dataclass(frozen=True)
@@ -185,8 +182,10 @@ def evaluate_model(
     with stage("evaluating"), quiet(), one_thread(), data_in_a_temporary_cache():
         task = load_task(dataset, manifest, release_dir)
         if loaded.only_searches and not isinstance(dataset.task, (Retrieval, Reranking)):
-            todo = "choose an encoder, or score a dataset for retrieval or reranking with it"
-            raise UsageError(f"{model} ranks documents: it cannot be scored on {dataset.task.type.name}", todo=todo)
+            raise UsageError(
+                f"{model} ranks documents: it cannot be scored on {dataset.task.type.name}",
+                todo="choose an encoder, or score a dataset for retrieval or reranking with it",
+            )
         try:
             with tempfile.TemporaryDirectory() as predictions:
                 [result] = mteb.evaluate(
@@ -212,6 +211,7 @@ def evaluate_model(
     intervals = importlib.import_module("pipelines.scores.model_intervals")  # with scikit-learn, which takes a second
     low_high = intervals.model_interval(dataset.task, frames, values.split, predicted, float(scores["main_score"]))
     published = published_score(dataset, model) if manifest.complete else None
+    draws_as_published = isinstance(dataset.task, MultilabelClassification)
     return ModelScore(
         model=model,
         weights=loaded.weights,
@@ -225,7 +225,8 @@ def evaluate_model(
         packages=package_versions(model),
         published=published,
         same_metric=_percent(scores[published.metric]) if published else None,
-        detail=deviation(dataset),
+        # In what this differs from a run of mteb on the task of the card.
+        detail="training texts drawn as by mteb 1, which the published scores are from" if draws_as_published else "",
     )
 
 

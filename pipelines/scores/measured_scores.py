@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from builders.spec import version_key
-from cards.scores import BASELINES, Scores, metric_name
+from cards.scores import BASELINES, Scores, metric_name, score_text
 from pipelines.process.files import write_atomically
 from pipelines.release import folder
 from pipelines.scores.evaluation import published_headroom
@@ -38,7 +38,6 @@ different rows, and `not comparable`. The paper's figures have no intervals. A *
 task asks for and knows the labels all the same ([how it is tested](scoring.md#shortcuts)): a trait of the annotation, which a
 model may use without doing the task. In STS and pair classification nothing is trained, so an embedding has no way to use it.
 """
-NOT_COMPARABLE = "not comparable"
 
 
 @dataclass(frozen=True)
@@ -103,7 +102,7 @@ def _overview(measured: Sequence[Measured], models: Sequence[str]) -> list[str]:
             release.name,
             metric_name(release.scores.metric),
             NONE if release.scores.chance is None else f"{release.scores.chance:.1f}",
-            _best_baseline(release.scores),
+            f"{score_text(best)} {best.name}" if (best := release.scores.best_baseline) else NONE,
             *_model_scores(release.scores, models),
             *_headroom(release.scores, complete=not release.partial),
             "not looked for" if release.scores.unasked else str(len(release.scores.shortcuts)),
@@ -120,16 +119,12 @@ def _headroom(scores: Scores, *, complete: bool) -> tuple[str, str]:
         return NONE, NONE
     return (
         f"{headroom.score:.1f} {headroom.model}",
-        NOT_COMPARABLE if headroom.points is None else f"{headroom.points:+.1f}",
+        "not comparable" if headroom.points is None else f"{headroom.points:+.1f}",
     )
 
 
-def _best_baseline(scores: Scores) -> str:
-    return NONE if scores.best_baseline is None else f"{scores.best_baseline.score_text} {scores.best_baseline.name}"
-
-
 def _model_scores(scores: Scores, models: Sequence[str]) -> list[str]:
-    by_name = {model.model: model.score_text for model in scores.models}
+    by_name = {model.model: score_text(model) for model in scores.models}
     return [by_name.get(model, NONE) for model in models]
 
 
@@ -183,7 +178,7 @@ def _baselines(measured: Sequence[Measured]) -> list[str]:
     rows = []
     for release in measured:
         ordered = sorted(release.scores.baselines, key=lambda baseline: -baseline.score)
-        rows.append([release.name, ", ".join(f"{baseline.name} {baseline.score_text}" for baseline in ordered)])
+        rows.append([release.name, ", ".join(f"{baseline.name} {score_text(baseline)}" for baseline in ordered)])
     used = {score.name for release in measured for score in release.scores.baselines}
     meanings = [f"- `{name}`: {meaning}" for name, meaning in BASELINES.items() if name in used]
     return ["## All baselines", "", *_table({"dataset": "---", "scores": "---"}, rows), "", *meanings]

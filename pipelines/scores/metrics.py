@@ -4,17 +4,10 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import rankdata, spearmanr
 from sklearn.metrics import average_precision_score, v_measure_score
 
-Values = NDArray[np.float64]
-Integers = NDArray[np.int64]
-
-
-def accuracy(labels: Integers, predicted: Integers) -> float:
-    """The share of rows with the right label."""
-    return float(np.mean(labels == predicted))
+from pipelines.scores.results import Integers, Values
 
 
 def average_precision(labels: Integers, scores: Values) -> float:

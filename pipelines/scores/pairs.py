@@ -17,11 +17,9 @@ from cards.scores import Baseline, Labels
 from pipelines.process.stages import stage
 from pipelines.scores.folds import Part, Plan, connect, limit_rows, order_by_hash, plan_folds, rank_by_hash
 from pipelines.scores.metrics import area_under_curve, average_precision, bitext_f1, chance_bitext_f1, spearman
-from pipelines.scores.permutations import held_out_question, interval, interval_of_mean, learned_question
-from pipelines.scores.results import Judged, Question, Results, make_baseline
+from pipelines.scores.permutations import held_out_question, interval, learned_question, mean_baseline
+from pipelines.scores.results import Integers, Judged, Question, Results, Values, make_baseline
 from pipelines.scores.text_models import (
-    Integers,
-    Matrix,
     Sides,
     Weigh,
     count_letters,
@@ -65,13 +63,13 @@ class Pairs:
     sides: Sides
     left: list[str]
     right: list[str]
-    targets: Matrix
+    targets: Values
     components: list[str]
     plan: Plan
     evaluated: int
 
     @property
-    def own_targets(self) -> Matrix:
+    def own_targets(self) -> Values:
         """The targets of the evaluated rows."""
         return self.targets[self.evaluated :]
 
@@ -101,8 +99,8 @@ def _read(splits: Mapping[str, pl.LazyFrame], split: str, training: pl.LazyFrame
 def _score_pairs(
     pairs: Pairs,
     metric: str,
-    predict: Callable[[Any, Any, Any], Matrix],
-    judge: Callable[[Any, Matrix], float],
+    predict: Callable[[Any, Any, Any], Values],
+    judge: Callable[[Any, Values], float],
     chance: Baseline,
 ) -> Results:
     """All baselines. metric: of the questions. predict: as in `predict_out_of_fold`.
@@ -113,7 +111,7 @@ def _score_pairs(
     targets: Any = pairs.targets if metric != "auc" else pairs.targets.astype(np.int64)
     own, components = targets[begin:], pairs.components[begin:]
 
-    def record(name: str, scores: Matrix, labels: Labels, detail: str = "") -> None:
+    def record(name: str, scores: Values, labels: Labels, detail: str = "") -> None:
         area = area_under_curve(own, scores) if metric == "auc" else None
         low_high = interval(components, lambda chosen: judge(own[chosen], scores[chosen]))
         score = judge(own, scores)
@@ -143,7 +141,7 @@ def _score_pairs(
     return Results(baselines, questions)
 
 
-def _describe_lengths(sides: Sides) -> Matrix:
+def _describe_lengths(sides: Sides) -> Values:
     """The lengths of both sides, their difference in characters (its logarithm), and the shorter one by the longer one."""
     first, second = describe_lengths(sides.first), describe_lengths(sides.second)
     difference = np.log1p(np.abs(np.expm1(first[:, 0]) - np.expm1(second[:, 0])))
@@ -166,18 +164,13 @@ def score_bitext(table: pl.LazyFrame) -> Results:
     baselines = [make_baseline("chance", chance_bitext_f1(rows.height))]
     with stage("baselines: lengths", total=rows.height, unit="rows") as advance:
         found = _find_in_blocks(rows.height, _length_similarity(left, right), advance)
-        baselines.append(_bitext_baseline("length", order[found], components))
+        baselines.append(mean_baseline("length", bitext_f1(order[found]), components))
     texts = fold(left) + fold(right)
     for name, count in (("words", count_terms), ("letters", count_letters)):
         with stage(f"baselines: shared {name}", total=rows.height, unit="rows") as advance:
             found = _find_in_blocks(rows.height, _cosine_similarity(count(texts), rows.height), advance)
-            baselines.append(_bitext_baseline(name, order[found], components))
+            baselines.append(mean_baseline(name, bitext_f1(order[found]), components))
     return Results(baselines)
-
-
-def _bitext_baseline(name: str, found: Integers, components: list[str]) -> Baseline:
-    values = bitext_f1(found)
-    return make_baseline(name, float(values.mean()), interval=interval_of_mean(components, values))
 
 
 def _find_in_blocks(rows: int, similarity: Callable[[slice], Any], advance: Callable[[int], None]) -> Integers:

@@ -19,11 +19,11 @@ import numpy as np
 import polars as pl
 from scipy.linalg import solve
 
-from cards.scores import Shortcut
+from cards.scores import Baseline, Shortcut
 from pipelines.process.stages import stage
 from pipelines.scores.folds import Rows, order_by_hash, plan_folds
-from pipelines.scores.metrics import accuracy, area_under_curve, spearman
-from pipelines.scores.results import Judged, Question, Values, percent
+from pipelines.scores.metrics import area_under_curve, spearman
+from pipelines.scores.results import Judged, Question, Values, make_baseline, percent
 from pipelines.scores.text_models import DIGITS, Weigh
 
 PERMUTATIONS = RESAMPLES = 1_999
@@ -120,9 +120,14 @@ def interval_of_mean(components: Sequence[str], values: Values) -> tuple[float, 
     return interval(components, lambda chosen: float(values[chosen].mean()))
 
 
+def mean_baseline(name: str, values: Any, components: Sequence[str], **fields: Any) -> Baseline:
+    """The record of a baseline whose score is the mean of a value a row, with its interval. fields: as for `make_baseline`."""
+    values = np.asarray(values, dtype=np.float64)
+    return make_baseline(name, float(values.mean()), interval=interval_of_mean(components, values), **fields)
+
+
 def _number(components: Sequence[str]) -> Rows:
-    numbers: Rows = np.unique(np.asarray(components, dtype=object).astype(str), return_inverse=True)[1]
-    return numbers
+    return np.unique(np.asarray(components, dtype=object).astype(str), return_inverse=True)[1]
 
 
 def claim_shortcuts(answers: Sequence[Answer]) -> list[Shortcut]:
@@ -179,8 +184,7 @@ def _columns(rows: Judged, targets: Values) -> Values:
     """What a model learns of targets: a column a class, or one."""
     if rows.classes == 1:
         return targets[:, np.newaxis]
-    columns: Values = np.eye(rows.classes)[targets.astype(np.int64)]
-    return columns
+    return np.eye(rows.classes)[targets.astype(np.int64)]
 
 
 def _decide(predicted: Values, classes: int) -> Values:
@@ -196,7 +200,7 @@ def _judge(metric: str, targets: Values, predicted: Values) -> float:
         area = area_under_curve(targets.astype(np.int64), predicted)
         return 0.5 if area is None else area
     if metric == "accuracy":
-        return accuracy(targets.astype(np.int64), predicted.astype(np.int64))
+        return float(np.mean(targets == predicted))
     return spearman(targets, predicted)
 
 
@@ -209,8 +213,7 @@ def _hat(training: Any, scored: Any) -> Values:
 
 
 def _dense(matrix: Any) -> Values:
-    dense: Values = matrix.toarray() if hasattr(matrix, "toarray") else np.asarray(matrix)
-    return dense
+    return matrix.toarray() if hasattr(matrix, "toarray") else np.asarray(matrix)
 
 
 def _choose(rows: Judged, kept: Rows) -> Judged:

@@ -4,13 +4,10 @@ Documents are positions in a corpus. `relevant` holds the scores of the relevant
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Integers = NDArray[np.integer[Any]]
-Values = NDArray[np.floating[Any]]
+from pipelines.scores.results import Integers, Values
 
 CUT = 10  # of nDCG@10
 DEPTH = 1000  # of MAP@1000

@@ -13,6 +13,7 @@ from builders.errors import UsageError
 from cards.scores import Baseline, Labels, Reads
 
 Values = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 # Baselines that read less than the texts of a row.
 READS: Mapping[str, Reads] = MappingProxyType(

@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from cards.scores import Baseline
 from pipelines.audit.tables import Frames, model_input
 from pipelines.process.stages import stage
 from pipelines.scores.folds import connect, plan_folds, rank_by_hash
-from pipelines.scores.permutations import fixed_question, interval_of_mean, learned_question
+from pipelines.scores.permutations import fixed_question, learned_question, mean_baseline
 from pipelines.scores.rankings import (
     CUT,
     DEPTH,
@@ -24,7 +23,7 @@ from pipelines.scores.rankings import (
     ndcg_at_10,
     rank_documents,
 )
-from pipelines.scores.results import Judged, Results, make_baseline
+from pipelines.scores.results import Integers, Judged, Results, Values, make_baseline
 from pipelines.scores.text_models import (
     TermCounts,
     count_query_terms,
@@ -73,14 +72,10 @@ def read_queries(frames: Frames, split: str) -> JudgedQueries:
 def read_documents(frames: Frames, split: str) -> Iterator[pl.Series]:
     """The texts of the documents as a model receives them, in batches, each read on demand."""
     texts = frames["corpus"][split].select(text=model_input("corpus", "text"))
-    start = 0
-    while len(batch := texts.slice(start, BATCH_ROWS).collect(engine="streaming")):
+    for batch in texts.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming"):
         yield batch["text"]
-        start += BATCH_ROWS
 
 
-Integers = NDArray[Any]
-Values = NDArray[Any]
 Scored = Iterator[tuple[Integers, Values]]  # for each query, some documents and their scores
 
 MAX_DOCUMENTS = 1_000_000
@@ -98,11 +93,11 @@ def score_retrieval(frames: Frames, split: str) -> Results:
     with stage("baselines: counting words", total=documents, unit="documents") as advance:
         counts = count_query_terms(queries.texts, read_documents(frames, split), advance)
     priorities = rank_by_hash(queries.documents.to_list(), "documents")
-    baselines = [make_baseline("chance", chance)]
+    baselines, components = [make_baseline("chance", chance)], connect_queries(queries)
     for name, score in (("named", score_named), ("words", score_shared_words), ("bm25", score_bm25)):
         with stage(f"baselines: {name}", total=len(queries.ids), unit="queries") as advance:
             values = _score_queries(score(counts), queries, priorities, advance)
-            baselines.append(_make_baseline(name, values, queries))
+            baselines.append(mean_baseline(name, values, components))
     return Results(baselines)
 
 
@@ -142,7 +137,7 @@ def _presence(counts: TermCounts) -> Any:
     return csr_matrix((np.ones_like(postings.data), postings.indices, postings.indptr), shape=postings.shape)
 
 
-def _multiply(queries: Any, weights: Any) -> Iterator[tuple[int, Integers, NDArray[np.float32]]]:
+def _multiply(queries: Any, weights: Any) -> Iterator[tuple[int, Integers, Values]]:
     """For each query its number, the documents that share a term with it, and the sums of their weights."""
     for start in range(0, queries.shape[0], BLOCK):
         products = queries[start : start + BLOCK] @ weights
@@ -158,12 +153,6 @@ def connect_queries(queries: JudgedQueries) -> list[str]:
     first = np.cumsum([0, *map(len, queries.relevant)])[:-1].tolist()
     components = connect(texts, documents)
     return [components[number] for number in first]
-
-
-def _make_baseline(name: str, values: Sequence[float], queries: JudgedQueries, **fields: Any) -> Baseline:
-    """The record of a baseline. values: the score of each query."""
-    interval = interval_of_mean(connect_queries(queries), np.array(values))
-    return make_baseline(name, sum(values) / len(values), interval=interval, **fields)
 
 
 def _score_queries(
@@ -211,16 +200,17 @@ def score_reranking(frames: Frames, split: str) -> Results:
     with stage("baselines: BM25"):
         scores["bm25"] = _score_bm25(data)
     baselines = [make_baseline("chance", _chance(data))]
-    baselines += [_make_baseline(name, _score_lists(data, values), data.queries) for name, values in scores.items()]
-    components = connect(queries)
-    own = [components[owner] for owner in data.owners.tolist()]
+    components = connect_queries(data.queries)
+    baselines += [mean_baseline(name, _score_lists(data, values), components) for name, values in scores.items()]
+    of_texts = connect(queries)
+    own = [of_texts[owner] for owner in data.owners.tolist()]
     judged = Judged("auc", data.labels.astype(np.float64), own, candidates)
     questions = [
         fixed_question(name, judged, _rank_within(data.owners, scores[name])) for name in ("first", "longer", "shorter")
     ]
     with stage("baselines: TF-IDF of candidates"):
         counts = count_terms(data.texts.to_list())[data.documents]
-        baselines.append(_score_candidates(data, counts, own))
+        baselines.append(_score_candidates(data, counts, own, components))
         questions.append(learned_question("candidate", judged, counts, weigh_terms))
     return Results(baselines, questions)
 
@@ -228,8 +218,7 @@ def score_reranking(frames: Frames, split: str) -> Results:
 def _rank_within(owners: Integers, scores: Values) -> Values:
     """The place of each candidate among those of its query, from -0.5 to 0.5: so candidates of different queries compare."""
     place = (pl.col("score").rank("average") - 0.5) / pl.len() - 0.5
-    ranked: Values = pl.DataFrame({"owner": owners, "score": scores}).select(place.over("owner")).to_series().to_numpy()
-    return ranked
+    return pl.DataFrame({"owner": owners, "score": scores}).select(place.over("owner")).to_series().to_numpy()
 
 
 def _read(frames: Frames, split: str) -> Candidates:
@@ -275,10 +264,12 @@ def _score_bm25(data: Candidates) -> Values:
     return scores
 
 
-def _score_candidates(data: Candidates, counts: Any, components: Sequence[str]) -> Baseline:
-    """Whether a candidate is relevant, told from its text alone; the candidates of a query are in one fold."""
+def _score_candidates(data: Candidates, counts: Any, groups: Sequence[str], components: Sequence[str]) -> Baseline:
+    """Whether a candidate is relevant, told from its text alone; the candidates of a query are in one fold.
+
+    groups: the key of each candidate. components: that of each query.
+    """
     texts = data.texts.to_list()
-    plan = plan_folds(components, [texts[document] for document in data.documents.tolist()])
+    plan = plan_folds(groups, [texts[document] for document in data.documents.tolist()])
     scores = predict_out_of_fold(counts, data.labels, plan, weigh_terms, predict_odds)
-    values = _score_lists(data, scores)
-    return _make_baseline("candidate", values, data.queries, labels="all", detail=plan.detail)
+    return mean_baseline("candidate", _score_lists(data, scores), components, labels="all", detail=plan.detail)

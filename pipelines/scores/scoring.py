@@ -27,6 +27,7 @@ from cards.scores import (
     encode_scores,
     metric_name,
     model_lead,
+    score_text,
     with_scores,
 )
 from pipelines.process.files import link_or_copy
@@ -160,8 +161,11 @@ def _require_release(release_dir: Path) -> Manifest:
     manifest = folder.read_manifest(release_dir)
     if manifest is None:
         name = f"{release_dir.parent.name}@{release_dir.name}"
-        todo = f"build it first: embedding-datasets build {name}; or name the folder of the releases with --output"
-        raise ReleaseError("no release to score", where=str(release_dir), todo=todo)
+        raise ReleaseError(
+            "no release to score",
+            where=str(release_dir),
+            todo=f"build it first: embedding-datasets build {name}; or name the folder of the releases with --output",
+        )
     require_unedited(release_dir, manifest)
     return manifest
 
@@ -171,12 +175,11 @@ def _present_scores(definition: Definition, release_dir: Path, manifest: Manifes
     present = folder.read_scores(release_dir)
     if present is not None and present.content_sha256 == manifest.content_sha256:
         return present
-    metric = definition.dataset.task.type.main_score
     return Scores(
         dataset=manifest.dataset,
         version=manifest.version,
         content_sha256=manifest.content_sha256,
-        metric=metric,
+        metric=definition.dataset.task.type.main_score,
         split=split,
     )
 
@@ -226,7 +229,7 @@ def score_page(scored: Scored, release_dir: Path, *, width: int | None) -> list[
     rows += [
         (
             baseline.score,
-            [baseline.name, BASELINES.get(baseline.name, ""), LABELS[baseline.labels], baseline.score_text],
+            [baseline.name, BASELINES.get(baseline.name, ""), LABELS[baseline.labels], score_text(baseline)],
         )
         for baseline in scores.baselines
     ]
@@ -255,7 +258,7 @@ def score_page(scored: Scored, release_dir: Path, *, width: int | None) -> list[
 
 
 def _model_score(model: ModelScore, metric: str) -> str:
-    return model.score_text + ("" if model.metric == metric else f" {metric_name(model.metric)}")
+    return score_text(model) + ("" if model.metric == metric else f" {metric_name(model.metric)}")
 
 
 def _shortcut(shortcut: Shortcut) -> str:

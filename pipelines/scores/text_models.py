@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import Stemmer
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, hstack
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -24,9 +23,8 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from builders.shaping.factuality import has_sides, side_texts
 from builders.shaping.folding import fold_text_1, fold_texts
 from pipelines.scores.folds import Plan
+from pipelines.scores.results import Integers, Values
 
-Matrix = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Features = Any  # a matrix of scipy in CSR form, or of numpy
 
 # With scikit-learn's own tolerance of 1e-4, two of its versions stop at models that differ in the third digit.
@@ -37,7 +35,7 @@ NEIGHBOURS = 5  # as in mteb
 NEVER = -1000.0  # the log-probability of a label without rows
 
 
-def predict_classes(training: Features, labels: Integers, scored: Features, count: int) -> Matrix:
+def predict_classes(training: Features, labels: Integers, scored: Features, count: int) -> Values:
     """The log-probability of each of `count` labels on each scored row, by logistic regression.
 
     labels: of the training rows, from 0. With one label alone, this is certain.
@@ -55,14 +53,13 @@ def predict_classes(training: Features, labels: Integers, scored: Features, coun
     return predicted
 
 
-def predict_odds(training: Features, labels: Integers, scored: Features) -> Matrix:
+def predict_odds(training: Features, labels: Integers, scored: Features) -> Values:
     """The logarithm of the odds of label 1 against label 0 on each scored row, by logistic regression."""
     logarithms = predict_classes(training, labels, scored, 2)
-    odds: Matrix = logarithms[:, 1] - logarithms[:, 0]
-    return odds
+    return logarithms[:, 1] - logarithms[:, 0]
 
 
-def predict_label_odds(training: Features, labels: Integers, scored: Features) -> Matrix:
+def predict_label_odds(training: Features, labels: Integers, scored: Features) -> Values:
     """The logarithm of the odds of each label on each scored row, by one logistic regression a label.
 
     labels: 0 or 1, a row for each training row, a column for each label.
@@ -75,10 +72,10 @@ def predict_label_sets(training: Features, labels: Integers, scored: Features) -
     return (predict_label_odds(training, labels, scored) > 0).astype(np.int64)
 
 
-def predict_values(training: Features, values: Matrix, scored: Features) -> Matrix:
+def predict_values(training: Features, values: Values, scored: Features) -> Values:
     """A value for each scored row, by ridge regression."""
     model = Ridge(solver="sparse_cg", tol=1e-10, max_iter=MAX_ITERATIONS).fit(training, values)
-    predicted: Matrix = np.round(model.predict(scored), DIGITS)
+    predicted: Values = np.round(model.predict(scored), DIGITS)
     return predicted
 
 
@@ -118,7 +115,7 @@ def predict_out_of_fold(
     predict: Callable[[Any, Any, Any], Any],
     *,
     columns: tuple[int, ...] = (),
-) -> Matrix:
+) -> Values:
     """What a model that has not seen its fold predicts for each row; 0 where there is nothing to learn from.
 
     targets: what is learned, a row each. weigh: turns the features of training and scored rows into what the model sees.
@@ -166,7 +163,7 @@ def weigh_terms(training: Features, scored: Features) -> tuple[Features, Feature
     return transformer.fit_transform(training[:, columns]), transformer.transform(scored[:, columns])
 
 
-def describe_lengths(texts: pl.Series) -> Matrix:
+def describe_lengths(texts: pl.Series) -> Values:
     """What a text looks like from afar: five columns.
 
     They are the logarithms of 1 + its characters and of 1 + its words, and the shares of its characters that are punctuation,
@@ -187,7 +184,7 @@ def describe_lengths(texts: pl.Series) -> Matrix:
     return columns.to_numpy().astype(np.float64)
 
 
-def standardize(training: Matrix, scored: Matrix) -> tuple[Matrix, Matrix]:
+def standardize(training: Values, scored: Values) -> tuple[Values, Values]:
     """Both tables with the means of the first subtracted, in units of its standard deviations; a constant column is 0."""
     mean, deviation = training.mean(axis=0), training.std(axis=0)
     scale = np.where(deviation > 1e-12, deviation, np.inf)
@@ -287,8 +284,7 @@ def _count_block(texts: pl.Series, terms: dict[str, int]) -> tuple[Any, Integers
 
 def fold(texts: pl.Series) -> list[str]:
     """The texts in NFKC and lower case, without punctuation (builders.shaping.folding)."""
-    folded: list[str] = fold_texts(texts).to_list()
-    return folded
+    return fold_texts(texts).to_list()
 
 
 def word_set(folded: str) -> frozenset[str]:
@@ -308,12 +304,12 @@ def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
     return len(one & other) / union if union else 0.0
 
 
-def shared_words(left: Iterable[str], right: Iterable[str]) -> Matrix:
+def shared_words(left: Iterable[str], right: Iterable[str]) -> Values:
     """For each pair of folded texts, the share of their words that are in both."""
     return np.array([jaccard(word_set(a), word_set(b)) for a, b in zip(left, right, strict=True)])
 
 
-def shared_letters(left: Iterable[str], right: Iterable[str]) -> Matrix:
+def shared_letters(left: Iterable[str], right: Iterable[str]) -> Values:
     """For each pair of folded texts, the share of their character trigrams that are in both."""
     return np.array([jaccard(letter_set(a), letter_set(b)) for a, b in zip(left, right, strict=True)])
 

@@ -6,7 +6,6 @@ import pytest
 
 from builders import tasks
 from cards.figures import (
-    LabelShare,
     bar,
     figure_name,
     label_shares,
@@ -33,11 +32,11 @@ def labels(rows: int, **counts: int) -> dict[str, Any]:
 def test_labels_are_shown_by_name_the_most_frequent_first_with_bars_to_the_largest_share() -> None:
     statistics = {"train": labels(10, **{"0": 4, "None": 6}), "test": labels(4, **{"1": 1, "0": 3})}
     assert label_shares(TASK, statistics) == [
-        LabelShare("joy", ("4 `█████▍` 40.0\u00a0%", "3 `██████████` 75.0\u00a0%")),
-        LabelShare("(none)", ("6 `████████` 60.0\u00a0%", "–")),
-        LabelShare("fear", ("–", "1 `███▍` 25.0\u00a0%")),
+        ("joy", ["4 `█████▍` 40.0\u00a0%", "3 `██████████` 75.0\u00a0%"]),
+        ("(none)", ["6 `████████` 60.0\u00a0%", "–"]),
+        ("fear", ["–", "1 `███▍` 25.0\u00a0%"]),
     ]
-    wider = LabelShare("joy", ("2 `████████████████████` 100.0\u00a0%",))
+    wider = ("joy", ["2 `████████████████████` 100.0\u00a0%"])
     assert label_shares(TASK, {"test": labels(2, **{"0": 2})}) == [wider], "a single split has wider bars"
 
 
@@ -45,9 +44,9 @@ def test_many_labels_are_summed_up_in_one_line() -> None:
     counts = {f"label {number}": 100 - number for number in range(30)}
     shares = label_shares(tasks.Clustering(), {"test": labels(3000, **counts)})
     assert len(shares) == 11
-    assert shares[-1] == LabelShare("20 more", ("71 to 90 each",))
+    assert shares[-1] == ("20 more", ["71 to 90 each"])
     equal = label_shares(tasks.Clustering(), {"test": labels(3000, **dict.fromkeys(counts, 7))})
-    assert equal[-1] == LabelShare("20 more", ("7 each",))
+    assert equal[-1] == ("20 more", ["7 each"])
 
 
 def test_a_task_without_labels_has_no_shares() -> None:

@@ -46,7 +46,7 @@ def test_every_quotation_is_used_or_in_the_code() -> None:
     unused = [
         key
         for key, quotation in papers.quotations().items()
-        if f"paper.{key} " not in used and f"quote('{key}')" not in used and quotation.words not in used
+        if f"paper.{key} " not in used and f"quotations()['{key}']" not in used and quotation.words not in used
     ]
     assert unused == []
 

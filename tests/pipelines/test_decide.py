@@ -11,12 +11,11 @@ import pytest
 from builders.errors import SourceError, UsageError
 from builders.raw_files import by_hand
 from builders.shaping.measurements import (
-    cosines_file,
     measure_cosines,
     measure_tokens,
+    measured_files,
     read_cosines,
     read_tokens,
-    tokens_file,
 )
 from builders.spec import Measurement, Raw, Source
 from pipelines import decide
@@ -44,8 +43,7 @@ SOURCE = Source(
     citation="nobody2020",
     files={
         "train": by_hand("train.txt", "write it"),
-        "tokens": tokens_file("pairs"),
-        "cosines": cosines_file("pairs"),
+        **measured_files("pairs", cosines=True),
     },
     measurements=(measure_tokens(("train",), texts), measure_cosines(("train", "tokens"), short_pairs)),
 )

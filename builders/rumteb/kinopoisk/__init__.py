@@ -10,7 +10,7 @@ from builders.rumteb.kinopoisk.vocabulary import BLANK, WORD
 from builders.shaping.cleaning import DEDUPLICATED, deduplicate_texts
 from builders.shaping.labels import label_numbers
 from builders.shaping.rows import drop
-from builders.shaping.sampling import count_left_over, split
+from builders.shaping.sampling import draw_splits
 from builders.spec import OWN_DRAW, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Classification
 
@@ -129,7 +129,13 @@ def sentiment(
     }
     rows, empty = drop(rows, pl.col("text").str.strip_chars() == "", "the text is only a rating", split="all")
     rows, repeated = deduplicate_texts(rows, fold=clean)
-    sizes = {"train": train_per_class, "validation": validation_per_class, "test": test_per_class}
-    frames = split(rows, sizes, by="label", key="id", seed="kinopoisk-sentiment-classification")
-    observed |= count_left_over(rows, frames.values(), by="label_text")
-    return Tables({"default": {name: frames[name] for name in raw.splits}}, (*empty, *repeated), observed)
+    return draw_splits(
+        rows,
+        raw.splits,
+        seed="kinopoisk-sentiment-classification",
+        dropped=(*empty, *repeated),
+        observed=observed,
+        train=train_per_class,
+        validation=validation_per_class,
+        test=test_per_class,
+    )

@@ -50,6 +50,10 @@ def choose_candidates(judgements: pl.DataFrame, ranked: pl.DataFrame, size: int)
     candidates = pl.concat([judgements.select(pair), added.select(pair)])
     counts = candidates.group_by("query-id", maintain_order=True).len().filter(pl.col("len") < size)
     for question, length in counts.head(1).iter_rows():
-        found = f"{length}: no other passage shares a word with it ({counts.height:,} such questions in all)"
-        raise too_few("candidates", found, f"{size}", where=f"question {question}")
+        raise too_few(
+            "candidates",
+            f"{length}: no other passage shares a word with it ({counts.height:,} such questions in all)",
+            f"{size}",
+            where=f"question {question}",
+        )
     return candidates

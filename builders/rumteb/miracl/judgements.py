@@ -19,8 +19,15 @@ def read_judgements(raw: RawFiles) -> tuple[pl.DataFrame, pl.DataFrame, tuple[Dr
     topics = read_csv(raw.whole("topics"), TOPIC, separator="\t", header=False, quotes=False)
     judgements = read_csv(raw.whole("qrels"), JUDGEMENT, separator="\t", header=False, quotes=False).drop("iteration")
     unknown = ~pl.col("query-id").is_in(topics["id"].implode())
-    what, expected = "judgement of an unknown question", f"an id in {raw['topics'].name}"
-    refuse(judgements, unknown, raw["qrels"], what, found="query-id", expected=expected, location=LOCATION)
+    refuse(
+        judgements,
+        unknown,
+        raw["qrels"],
+        "judgement of an unknown question",
+        found="query-id",
+        expected=f"an id in {raw['topics'].name}",
+        location=LOCATION,
+    )
     relevant = judgements.filter(pl.col("score") > 0)
     unanswered = ~pl.col("id").is_in(relevant["query-id"].implode())
     topics = topics.slice(0, raw["topics"].limit)
@@ -56,5 +63,12 @@ def refuse_missing_passages(judgements: pl.DataFrame, passages: pl.LazyFrame, ra
         passages.filter(pl.col("id").is_in(judgements["corpus-id"].implode())).select("id").collect(engine="streaming")
     )
     missing = ~pl.col("corpus-id").is_in(ids["id"].implode())
-    what, expected = "judged passage not in the corpus", "a docid in the corpus, of the same version of MIRACL"
-    refuse(judgements, missing, raw["qrels"], what, found="corpus-id", expected=expected, location=LOCATION)
+    refuse(
+        judgements,
+        missing,
+        raw["qrels"],
+        "judged passage not in the corpus",
+        found="corpus-id",
+        expected="a docid in the corpus, of the same version of MIRACL",
+        location=LOCATION,
+    )

@@ -30,8 +30,7 @@ def title_pairs(rows: int, articles: int, tokens: Measurements, limit: int = LIM
         for texts in _candidate_texts(files, articles):
             yield _choose_longest(texts, tokens, limit)
 
-    checks = {"an article without its first passage": pl.col("positive").is_null()}
-    return PairSet(CONFIG, rows, read, checks=checks)
+    return PairSet(CONFIG, rows, read, checks={"an article without its first passage": pl.col("positive").is_null()})
 
 
 def texts_to_measure(files: Mapping[str, Raw], articles: int = ARTICLES) -> Iterator[pl.DataFrame]:
@@ -135,14 +134,13 @@ def _read_passages(files: Mapping[str, Raw], columns: tuple[str, ...]) -> Iterat
     """
     for shard in SHARDS:
         for batch in json_lines(files[shard], PASSAGE):
-            expected = "<article>#<passage>"
             refuse(
                 batch,
                 ~pl.col("docid").str.contains(DOCID),
                 files[shard],
                 "a docid of another form",
                 found="docid",
-                expected=expected,
+                expected="<article>#<passage>",
             )
             numbers = pl.col("docid").str.extract_groups(DOCID)
             parts = batch.with_columns(

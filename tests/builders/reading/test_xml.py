@@ -26,8 +26,8 @@ def corpus(*pairs: str) -> str:
 GOOD = pair(("id", "1"), ("jaccard", ""), ("text_1", " Цены &lt;растут&gt;\xa0&amp; <!-- x -->стоят "), ("class", "-1"))
 
 
-def read_pairs(file: Raw, **options: Any) -> pl.DataFrame:
-    return read_xml_values(file, PAIR, records=("paragraph", "paraphrase"), **options)
+def read_pairs(file: Raw) -> pl.DataFrame:
+    return read_xml_values(file, PAIR, records=("paragraph", "paraphrase"))
 
 
 @pytest.mark.parametrize("bom", [b"", BOM])
@@ -36,11 +36,6 @@ def test_records_with_either_tag_give_the_named_values(bom: bytes, raw: Callable
     frame = read_pairs(raw(bom + corpus(GOOD, other).encode()))
     assert frame.schema == pl.Schema(PAIR)
     assert frame.rows() == [(1, " Цены <растут>\xa0& стоят ", -1.0), (2, "b", 0.0)]
-
-
-def test_an_optional_value_may_be_missing_or_empty(raw: Callable[..., Raw]) -> None:
-    data = corpus(pair(("id", "1"), ("text_1", "a"), ("class", "")), pair(("id", "2"), ("text_1", "a")))
-    assert read_pairs(raw(data), optional=("class",))["class"].to_list() == [None, None]
 
 
 @pytest.mark.parametrize(

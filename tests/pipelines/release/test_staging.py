@@ -12,22 +12,26 @@ from typing import Any
 import pytest
 
 from builders.batches import run_once
-from cards.manifest import Identity, RawEntry, Recipe
+from cards.manifest import Manifest, RawEntry, Recipe
 from pipelines.release import staging
 
 RAW = RawEntry("toy.jsonl", None, "b" * 64, 3, verified=False)
 RECIPE = Recipe("builders.ateb.toy", {"clean": False}, "a" * 64)
-IDENTITY = Identity(
+IDENTITY = Manifest(
     dataset="toy-sts",
     version="1.0.0",
     source="toy",
     task="STS",
+    content_sha256="",
+    tables=(),
     splits=("test",),
     sample=False,
     partial=False,
     raw=(RAW,),
     recipe=RECIPE,
     report_sha256="c" * 64,
+    dropped=(),
+    findings=(),
 )
 
 
