@@ -99,7 +99,8 @@ def large_download(datasets: Iterable[tuple[Definition, str]], splits: tuple[str
     sizes = [plan.bytes for plan in plans.values()]
     known, unknown = sum(size or 0 for size in sizes), [plan.name for plan in plans.values() if plan.bytes is None]
     names = f"; of unknown size: {', '.join(unknown[:MANY])}{', ...' * (len(unknown) > MANY)}" * bool(unknown)
-    text = f"to download: {total_size(sizes)}, about {format_duration(known / SPEED)}{names}"
+    took = f", about {format_duration(known / SPEED)}" * bool(known)
+    text = f"to download: {total_size(sizes)}{took}{names}"
     return text * (known > LARGE or bool(unknown))
 
 
