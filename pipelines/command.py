@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
-from builders.errors import DatasetError, UsageError, error_line
+from builders.errors import DatasetError, SourceError, UsageError, error_line
 from pipelines.process import interrupts
 from pipelines.process.files import protect
 from pipelines.process.safe_text import SafeOutput, safe_text
@@ -261,8 +261,6 @@ def confirm(what: str, *, yes: bool) -> None:
 
     Raises SourceError where the answer is not yes.
     """
-    from builders.errors import SourceError
-
     logger.info("%s", what)
     if yes or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return

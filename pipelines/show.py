@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +66,7 @@ def _show_sources(definitions: Sequence[Definition], *, as_json: bool) -> int:
     lock_files = RawSettings().lock_files
     if as_json:
         for source in sources.describe_sources(definitions, lock_files):
-            command.print_json(sources.to_json(source))
+            command.print_json(asdict(source))
     else:
         print(sources.sources_page(definitions, lock_files))
     return 0
@@ -105,8 +106,6 @@ def describe(definition: Definition, version: str, output: Path) -> dict[str, An
     findings that the builder declares. scores: None where none were computed. needs: the published files that this version is
     built from, by key, as in pipelines.catalogue_pages.sources.FileNeed.
     """
-    from dataclasses import asdict
-
     from builders.catalogue import needed_files
     from pipelines.catalogue_pages.sources import file_needs
     from pipelines.raw.settings import RawSettings
@@ -138,8 +137,6 @@ def describe(definition: Definition, version: str, output: Path) -> dict[str, An
 
 def _known_content(definition: Definition, version: str, release_dir: Path) -> dict[str, Any]:
     """Rows, dropped rows and findings of a version, and where they are known from."""
-    from dataclasses import asdict
-
     from cards.scores import summarize_scores
     from pipelines.release import ledger
     from pipelines.release.folder import read_manifest, read_scores

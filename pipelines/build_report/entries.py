@@ -16,12 +16,13 @@ import msgspec
 from builders import catalogue
 from builders.catalogue import Definition
 from builders.errors import ReleaseError
+from builders.spec import Source
 from cards.manifest import INVALID_JSON
 from pipelines.build_report.records import BuildReport, DatasetReport
 from pipelines.make import BuildSettings, make
 from pipelines.raw.digests import default_cache, lock_cached_file
 from pipelines.raw.pins import LockEntry, is_pinned, is_shared, lock_names, read_lock_file, record_entry
-from pipelines.raw.settings import RawSettings, stored_file
+from pipelines.raw.settings import RawSettings, stored_file, unpinned_files
 from pipelines.release import fingerprint, ledger
 from pipelines.release.content_hash import dataset_sha256
 from pipelines.release.ledger import LedgerEntry
@@ -61,7 +62,7 @@ def new_entries(
             continue
         _require_agreement(entry)
         trusted.append(entry)
-        for name, digest in _lock_entries(entry, definitions[entry.dataset]).items():
+        for name, digest in _lock_entries(entry, definitions[entry.dataset].source).items():
             before = recorded.get(name) or found.lock.get(name) or digest
             if (before.sha256, before.bytes) != (digest.sha256, digest.bytes):
                 raise _conflict(f"{name} had other bytes for {entry.name}", digest.sha256, before.sha256)
@@ -92,8 +93,7 @@ def probe_entries(content: bytes, sources: Collection[str] | None, lock_path: Pa
         return None
     recorded, found = read_lock_file(lock_path), NewEntries()
     loaded = {entry.source: catalogue.load(entry).source for entry in catalogue.entries().values()}
-    stored = [(source, stored_file(file)) for source in loaded.values() for file in source.files.values()]
-    unpinned = {f"{source.name}/{file.name}" for source, file in stored if not is_pinned(file)}
+    unpinned = set[str]().union(*map(unpinned_files, loaded.values()))
     for name, digest in learned.items():
         before = recorded.get(name, digest)
         if name not in unpinned or (sources and name.partition("/")[0] not in sources):
@@ -135,19 +135,15 @@ def write_entries(entries: NewEntries, lock_path: Path, ledger_path: Path) -> No
         ledger.record_entry(dataset, version, released, ledger_path)
 
 
-def _lock_entries(entry: DatasetReport, definition: Definition) -> dict[str, LockEntry]:
-    """Those of files that this checkout downloads and pins by no digest, and of a file that is the same for all sources."""
-    stored = [stored_file(file) for file in definition.source.files.values()]
-    unpinned = {f"{definition.source.name}/{file.name}": file for file in stored if not is_pinned(file)}
-    shared = {
-        unpinned[file.name].name: LockEntry(file.sha256, file.bytes)
+def _lock_entries(entry: DatasetReport, source: Source) -> dict[str, LockEntry]:
+    """Those of files that this checkout pins by no digest: of files that it downloads, and of one that all sources share."""
+    unpinned = unpinned_files(source)
+    shared = {f"{source.name}/{file.name}": file.name for file in source.files.values() if is_shared(file)}
+    return {name: digest for name, digest in entry.lock.items() if name in unpinned} | {
+        shared[file.name]: LockEntry(file.sha256, file.bytes)
         for file in entry.files
-        if file.name in unpinned
-        and is_shared(unpinned[file.name])
-        and file.sha256 is not None
-        and file.bytes is not None
+        if file.name in unpinned & shared.keys() and file.sha256 is not None and file.bytes is not None
     }
-    return {name: digest for name, digest in entry.lock.items() if name in unpinned} | shared
 
 
 def _unusable(entry: DatasetReport, definition: Definition) -> str:

@@ -8,10 +8,10 @@ import json
 import shutil
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -28,8 +28,8 @@ from pipelines.raw.digests import Digest, hash_content
 from pipelines.raw.heads import MEGABYTE, Head, write_heads
 from pipelines.raw.listings import Listing, compare_listing, find_unseen, list_repository
 from pipelines.raw.locations import GOLDEN, publisher_request
-from pipelines.raw.pins import LockEntry
-from pipelines.raw.settings import FileRequest, RawSettings, make_request, stored_file
+from pipelines.raw.pins import LockEntry, Pin
+from pipelines.raw.settings import FileRequest, RawSettings, copy_requests, make_request, stored_file
 from pipelines.release.figures import read_published
 
 # Errors that these raise are about the content of a file. Others may be due to the rows that are not there.
@@ -89,7 +89,7 @@ class Looks:
 
 def look(
     files: Iterable[tuple[Source, RawFile]],
-    datasets: Iterable[tuple[Definition, str]],
+    datasets: Sequence[tuple[Definition, str]],
     settings: RawSettings,
     records: int,
     done: Callable[[int], None],
@@ -101,7 +101,6 @@ def look(
     sizes: of files by `<source>/<name>`, as their servers say without sending them.
     """
     with TemporaryDirectory() as scratch:
-        datasets = list(datasets)
         counts = _published_counts(datasets)
         seen = _look_at_files(files, settings, records, Path(scratch), done, stated=sizes or {}, counts=counts)
         heads = {(file.name.partition("/")[0], name): head for file in seen for name, head in file.heads.items()}
@@ -191,14 +190,12 @@ def _look_at_files(
 
 def _compare_member(request: FileRequest, head: Head, folder: Path) -> list[str]:
     """What differs from the pin of a member of an archive: its size by the directory, its digest where all of it was read."""
-    pin, path = request.pin, folder / request.name
+    path = folder / request.name
     if not (isinstance(request.file.location, Member) and path.is_file()) or path.suffix in {".gz", ".zst"}:
         return []  # what is packed is packed again
-    differs, found = head.bytes not in (None, pin.bytes or head.bytes), f"{head.bytes:,} bytes" if head.bytes else ""
-    if not head.is_cut:
-        digest = hash_content(path)
-        differs, found = not pin.matches(digest), str(digest)
-    return [f"{request.file.name}: {found}, expected {pin}"] * differs
+    found = Digest("", head.bytes or request.pin.bytes or 0) if head.is_cut else hash_content(path)
+    pin = Pin(bytes=request.pin.bytes) if head.is_cut else request.pin
+    return [] if pin.matches(found) else [f"{request.file.name}: {found}, expected {request.pin}"]
 
 
 def _published_counts(datasets: Iterable[tuple[Definition, str]]) -> dict[str, int]:
@@ -213,15 +210,12 @@ def _published_counts(datasets: Iterable[tuple[Definition, str]]) -> dict[str, i
 
 def _look_elsewhere(source: Source, file: RawFile, settings: RawSettings, folder: Path, records: int) -> Head:
     """What is seen of a file that its publisher no longer has, at its copies; of one in another format, that it is there."""
-    pin = make_request(source, file, settings).pin
-    unread = "mirrors, which may have it, are not asked" if settings.mirrors and pin.has_digest else ""
-    for location in file.copies:
-        same = PurePosixPath(location.path).suffix == PurePosixPath(file.name).suffix
-        name = file.name if same else PurePosixPath(location.path).name
-        copy = replace(file, name=name, location=location, copies=())
-        request = publisher_request(make_request(source, copy, settings))
+    wanted = make_request(source, file, settings)
+    unread = "mirrors, which may have it, are not asked" if settings.mirrors and wanted.pin.has_digest else ""
+    for copy, same in copy_requests(wanted):
+        request, name = publisher_request(copy), copy.file.name
         try:
-            head = write_heads(request, [copy], folder / source.name, records, settings.patience)[0][name]
+            head = write_heads(request, [copy.file], folder / source.name, records, settings.patience)[0][name]
         except SourceError as error:
             unread = unread if error.gone else f"{request.url}: {error.found or error.what}"
             continue

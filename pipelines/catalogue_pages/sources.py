@@ -8,12 +8,12 @@ import json
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 from math import ceil
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal
+from typing import Literal
 
 from builders import catalogue
 from builders.catalogue import Definition, needed_files
@@ -133,11 +133,6 @@ def group_totals(definitions: Sequence[Definition], lock_files: Sequence[Path]) 
     if len(groups) > 1:
         groups["sum"] = list(definitions)
     return {name: total(describe_sources(own, lock_files)) for name, own in groups.items()}
-
-
-def to_json(source: SourceNeed) -> dict[str, Any]:
-    """A source for programs."""
-    return asdict(source)
 
 
 @cache

@@ -9,7 +9,6 @@ import csv
 import json
 import tarfile
 import zipfile
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from io import BufferedReader
@@ -154,12 +153,10 @@ def _write_rows(stored: Path, path: Path, records: int, got: int, copy: Copy) ->
         table = file.read_row_group(0).slice(0, records)
         pq.write_table(table, path)
         groups = [file.metadata.row_group(number) for number in range(1, file.num_row_groups)]
-        nulls = Counter[str]()
-        for column in (each.column(number) for each in groups for number in range(each.num_columns)):
-            nulls[column.path_in_schema] += (column.statistics and column.statistics.null_count) or 0
-        counted = ", ".join(f"{count:,} of {name}" for name, count in nulls.items() if count)
-        later = f"nulls behind the first row group: {counted}" * bool(counted)
-        return Head(table.num_rows < rows, rows, _describe(pl.DataFrame(table)), seen=table.num_rows, later=later)
+        later = [each.column(number) for each in groups for number in range(each.num_columns)]
+        nulls = {each.path_in_schema for each in later if each.statistics and each.statistics.null_count}
+        found = f"there are nulls behind the first row group, in {', '.join(sorted(nulls))}" * bool(nulls)
+        return Head(table.num_rows < rows, rows, _describe(pl.DataFrame(table)), seen=table.num_rows, later=found)
 
 
 def _read(stored: Path, file: RawFile, is_cut: bool, copy: Copy) -> tuple[bytes, bool, int | None]:

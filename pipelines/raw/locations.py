@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
 from urllib.parse import urlsplit
@@ -28,7 +28,7 @@ from pipelines.raw.mirror_downloads import explain_failure, fetch_from_mirrors, 
 from pipelines.raw.mirrors import find_in_folders
 from pipelines.raw.pins import HEAD, LockEntry, record_entry, require_content
 from pipelines.raw.requests import HUB, file_url, hub_token
-from pipelines.raw.settings import FileRequest, RawSettings, make_request
+from pipelines.raw.settings import FileRequest, RawSettings, copy_requests, make_request
 
 
 def missing_reason(location: Location) -> Literal["offline", "gated", "by hand"]:
@@ -292,14 +292,11 @@ def _find_copy(request: FileRequest, failure: SourceError) -> StoredFile | None:
     failure: why the file cannot be obtained otherwise.
     """
     level = logging.DEBUG if request.settings.offline else logging.INFO
-    for location in request.file.copies:
-        same = PurePosixPath(location.path).suffix == PurePosixPath(request.file.name).suffix
-        name = request.file.name if same else PurePosixPath(location.path).name
-        file = replace(request.file, location=location, copies=()) if same else RawFile(name, location)
-        wanted = make_request(request.source, file, request.settings)
+    for wanted, same in copy_requests(request):
         if same and not wanted.pin.has_digest:
             continue
-        logger.log(level, "%s: %s; trying %s", request.name, failure.found or failure.what, file_url(location))
+        url = file_url(wanted.file.location)
+        logger.log(level, "%s: %s; trying %s", request.name, failure.found or failure.what, url)
         try:
             return replace(_find_published(wanted), copy=None if same else wanted)
         except SourceError as error:

@@ -98,10 +98,10 @@ def large_download(datasets: Iterable[tuple[Definition, str]], splits: tuple[str
             plans |= {plan.name: plan for plan in planned if plan.origin == "download"}
     sizes = [plan.bytes for plan in plans.values()]
     known, unknown = sum(size or 0 for size in sizes), [plan.name for plan in plans.values() if plan.bytes is None]
-    if known <= LARGE and not unknown:
-        return ""
-    which = f"; of unknown size: {', '.join(unknown[:MANY])}{', ...' * (len(unknown) > MANY)}" if unknown else ""
-    return f"to download: {total_size(sizes)}, about {format_duration(known / SPEED)}{which}"
+    names = f"; of unknown size: {', '.join(unknown[:MANY])}{', ...' * (len(unknown) > MANY)}" * bool(unknown)
+    took = f", about {format_duration(known / SPEED)}" * bool(known)
+    text = f"to download: {total_size(sizes)}{took}{names}"
+    return text * (known > LARGE or bool(unknown))
 
 
 @dataclass(frozen=True)
@@ -265,15 +265,18 @@ def download_page(plans: Sequence[PlannedDownload], *, width: int | None = None)
             if file.origin in {"raw-dir", "cache", "download", "mirror"}:
                 lines += _folded(file.where, ("    ", "    "), width)
     wanted = [plan for plan in plans if plan.origin == "download"]
-    seconds, made = sum(plan.bytes or 0 for plan in wanted) / SPEED, any(plan.made_by for plan in plans)
-    took = f"about {format_duration(seconds)} to download at {format_size(SPEED)} a second"
-    took += "; what is made here: embedding-datasets fetch NAME... --plan" * made
+    made = "; what is made here: embedding-datasets fetch NAME... --plan" * any(plan.made_by for plan in plans)
+    seconds = format_duration(sum(plan.bytes or 0 for plan in wanted) / SPEED)
     pages = dict.fromkeys(plan.where.partition("/resolve/")[0] for plan in wanted if plan.gated)
     return [
         *lines,
         *([""] if lines else []),
         *wrap(f"total: {_counts(plans)}"),
-        *(wrap(took, "time: ") if wanted or made else []),
+        *(
+            wrap(f"about {seconds} to download at {format_size(SPEED)} a second{made}", "time: ")
+            if wanted or made
+            else []
+        ),
         *(line for page in pages for line in _folded(f"accept the terms at {page}", ("", "  "), width)),
     ]
 

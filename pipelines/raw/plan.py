@@ -63,17 +63,17 @@ def plan_script(needs: Sequence[NeededFiles], settings: RawSettings) -> list[str
             f"test -e {index} || run {PROGRAM} contamination index {' '.join(BENCHMARKS)} --output {index}  # minutes",
         ]
     for name in dict.fromkeys(source for source, _ in made["decide"]):
-        kinds, own = {each.kind for each in sources[name].measurements}, _bytes(sizes, name)
-        reads_texts = kinds != {"tokens"}
-        seconds = own * (("tokens" in kinds) / TOKENS + reads_texts / MODEL)
-        lines.append(_step(f"decide {name}", seconds, "; much less with a GPU" if reads_texts else "; no GPU is used"))
+        kinds = {each.kind for each in sources[name].measurements}
+        slow, note = (0.0, "no GPU is used") if kinds == {"tokens"} else (1 / MODEL, "much less with a GPU")
+        lines.append(_step(f"decide {name}", _bytes(sizes, name) * (("tokens" in kinds) / TOKENS + slow), f"; {note}"))
     for need in needs:
         name, mining = need.definition.dataset.name, need.definition.dataset.mining
         if mining and set(mining.files.values()) <= set(need.keys):
             texts = 2 * sum(each.pairs for each in papers.training_sets() if each.dataset == name)
-            own = _bytes(sizes, need.definition.source.name)
-            lines.append(_step(f"build {name}@{mining.version}", own / BUILT))
-            lines.append(_step(f"decide {name} --model {MINER}", texts / RANKED, "; no GPU is used"))
+            lines += [
+                _step(f"build {name}@{mining.version}", _bytes(sizes, need.definition.source.name) / BUILT),
+                _step(f"decide {name} --model {MINER}", texts / RANKED, "; no GPU is used"),
+            ]
     return [
         *lines,
         _step(f"build {' '.join(names)}", _bytes(sizes) / BUILT),

@@ -74,8 +74,8 @@ def https_check(name: str, url: str, todo: str) -> Callable[[httpx.Request], Non
 
 def network_hint(host: str) -> str:
     """What to check where a host is not found."""
-    hub = urlsplit(huggingface_hub.constants.ENDPOINT).hostname
-    return f"check the network{f', and HF_ENDPOINT, which says where the Hub is: now {hub}' * (host == hub)}"
+    is_hub = host == urlsplit(huggingface_hub.constants.ENDPOINT).hostname
+    return f"check the network{f', and HF_ENDPOINT, which says where the Hub is: now {host}' * is_hub}"
 
 
 def hub_token() -> str | None:

@@ -1,8 +1,9 @@
 """Where raw files are looked for, as the command line and the environment say; a raw file that a build needs."""
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from builders.errors import SourceError
 from builders.raw_files import Hub, Location, Member, RawFile
@@ -11,7 +12,7 @@ from pipelines.process.terminal import format_size
 from pipelines.raw.digests import default_cache
 from pipelines.raw.download import Patience
 from pipelines.raw.mirrors import Mirror, configured_mirrors
-from pipelines.raw.pins import LOCK_FILE, Pin, find_pin, is_shared, read_lock_file
+from pipelines.raw.pins import LOCK_FILE, Pin, find_pin, is_pinned, is_shared, read_lock_file
 from pipelines.raw.requests import GITHUB_API, GITHUB_MEDIA, GITHUB_RAW, file_url
 
 SHARED = "all-sources"  # in the cache: the folder of files that are the same for all sources
@@ -134,3 +135,17 @@ def make_request(source: Source, file: RawFile, settings: RawSettings, member: R
 def stored_file(file: RawFile) -> RawFile:
     """The file that is downloaded: the archive of a member, else the file itself."""
     return file.location.archive if isinstance(file.location, Member) else file
+
+
+def unpinned_files(source: Source) -> set[str]:
+    """The names, `<source>/<name>`, of the files that are downloaded and that the source pins by no digest."""
+    return {f"{source.name}/{file.name}" for file in map(stored_file, source.files.values()) if not is_pinned(file)}
+
+
+def copy_requests(request: FileRequest) -> Iterator[tuple[FileRequest, bool]]:
+    """The requests for the copies of a file, and whether each has the same bytes; else the same records in another format."""
+    for location in request.file.copies:
+        same = PurePosixPath(location.path).suffix == PurePosixPath(request.file.name).suffix
+        other = RawFile(PurePosixPath(location.path).name, location)
+        file = replace(request.file, location=location, copies=()) if same else other
+        yield make_request(request.source, file, request.settings), same

@@ -5,6 +5,7 @@ import pytest
 
 from builders.errors import RecipeError
 from builders.shaping import sampling
+from builders.shaping.sampling import count_left_over, scarcest_class
 from tests.support.sampling import SEED, keys, table
 
 
@@ -90,3 +91,14 @@ def test_wrong_arguments_are_errors() -> None:
     for seed in ("", "x" * 65):
         with pytest.raises(ValueError, match="1 to 64 bytes"):
             sampling.sort_by_hash(rows, key="id", seed=seed)
+
+
+def test_the_class_with_the_fewest_rows_left_over_is_named() -> None:
+    rows = pl.DataFrame({"label": ["a"] * 5 + ["b"] * 7})
+    observed = count_left_over(rows, [rows[:3], rows[3:8]], by="label")
+    assert observed == {
+        "rows of class a to choose from": 5, "rows of class a left over": 0,
+        "rows of class b to choose from": 7, "rows of class b left over": 4,
+    }  # fmt: skip
+    assert scarcest_class(observed) == "0 of 5 rows of class a, the fewest of 2 classes"
+    assert scarcest_class({"clusters": 3}) == ""

@@ -1,5 +1,6 @@
 """Yandex Q: queries without a title, references and tags in plain texts."""
 
+import gzip
 from pathlib import Path
 
 from builders.training.yandex_q import QA, TITLE_BODY
@@ -30,3 +31,20 @@ def test_an_approved_answer_without_text_gives_way_to_the_others(tmp_path: Path)
     answers = rows_of(build_golden(NAME, tmp_path), QA)
     assert answers[600001][1] == ["Так устроен глаз."]
     assert answers[600015][1] == ["Запишитесь в кружок."]
+
+
+def test_answers_that_serve_several_questions_are_counted(tmp_path: Path) -> None:
+    """The answer about the sky becomes that about the cat too: tokens are counted of both texts already."""
+
+    def repeat(raw: Path) -> None:
+        path = raw / "full.jsonl.gz"
+        text = gzip.decompress(path.read_bytes()).decode()
+        path.write_bytes(
+            gzip.compress(text.replace("Для красоты, &lt;b&gt;наверное&lt;/b&gt;.", "Так устроен глаз.").encode())
+        )
+
+    count = f"positives of {QA} that another question has too"
+    assert build_golden(NAME, tmp_path / "golden").observed[count] == 0
+    changed = build_golden(NAME, tmp_path / "changed", repeat)
+    assert [rows_of(changed, QA)[number][1] for number in (600001, 600002)] == [["Так устроен глаз."]] * 2
+    assert changed.observed[count] == 2

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import tasks
+from builders.errors import SourceError
 from builders.shaping.sampling import sample
 from builders.spec import Raw, RawFiles
 from cards.manifest import Finding
@@ -402,3 +403,10 @@ def test_few_texts_of_real_datasets_are_in_a_wrong_language_or_script(
     findings = audit_rows(dataset.task, frames, dataset.task.splits, dataset.languages)
     wrong = [finding for finding in findings if finding.kind in ("wrong_language", "wrong_script")]
     assert {finding.split: finding.count for finding in wrong} == expected
+
+
+def test_another_model_of_languages_is_refused_before_native_code_reads_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(languages, "MODEL_SHA256", "0" * 64)
+    languages._fasttext_model.cache_clear()
+    with pytest.raises(SourceError, match="another model of languages"):
+        languages._fasttext_model()
