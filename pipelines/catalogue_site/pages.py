@@ -4,6 +4,7 @@ They are values for a template, which draws them as SVG: nothing here is markup.
 """
 
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -313,11 +314,10 @@ def _overview_values(data: ReleaseData, built: Mapping[str, str]) -> dict[str, A
 
 
 def _positives_chart(split: str, positives: Mapping[int, int]) -> BarChart:
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     for number, queries in positives.items():
-        name = str(number) if number <= MAX_POSITIVES else f"more than {MAX_POSITIVES}"
-        counts[name] = counts.get(name, 0) + queries
-    return bar_chart("positives of a query", split, counts, sum(counts.values()), by_size=False)
+        counts[str(number) if number <= MAX_POSITIVES else f"more than {MAX_POSITIVES}"] += queries
+    return bar_chart("positives of a query", split, counts, counts.total(), by_size=False)
 
 
 def _finding_values(finding_data: FindingData) -> dict[str, Any]:
