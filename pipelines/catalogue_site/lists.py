@@ -206,8 +206,7 @@ def _judged(columns: Iterable[str], finding_rows: FindingRows, frames: Frames) -
 
 
 def _finding_records(finding_rows: FindingRows, frames: Frames, columns: Sequence[str]) -> Iterator[list[Any]]:
-    rows = finding_rows.rows.collect(engine="streaming")
-    for batch in rows.iter_slices(BATCH_ROWS):
+    for batch in finding_rows.rows.collect(engine="streaming").iter_slices(BATCH_ROWS):
         listed = list_rows(replace(finding_rows, rows=batch.lazy()))
         positions = batch["position"].to_list() if "position" in batch.columns else [None] * len(listed)
         if "position" not in batch.columns and finding_rows.finding.config == "qrels":
@@ -361,6 +360,5 @@ def _rows(table: pl.LazyFrame, positions: pl.Series) -> Iterator[tuple[str, int,
         rows = batch.to_frame().join(
             found.collect(engine="streaming"), on="__position", how="left", maintain_order="left"
         )
-        names = name_rows(table, batch)
-        for name, (position, *values) in zip(names, rows.iter_rows(), strict=True):
+        for name, (position, *values) in zip(name_rows(table, batch), rows.iter_rows(), strict=True):
             yield name, position, values

@@ -236,10 +236,11 @@ def _write_tables(
         label = filtered_by if filtered_by in columns else ""
         filters = _label_filters(result.task, frame, label) if label and not large else ()
         texts = tuple(name for name in ("title", *(layout.text if layout else ())) if name in columns)
-        pages = TablePages(
-            table.config, table.split, table.rows, columns, texts, rows, _omission(table, rows), label, filters
+        written.append(
+            TablePages(
+                table.config, table.split, table.rows, columns, texts, rows, _omission(table, rows), label, filters
+            )
         )
-        written.append(pages)
     return tuple(written), tuple(_write_queries(release, result, page_dir, ids))
 
 

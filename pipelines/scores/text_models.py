@@ -265,12 +265,14 @@ def _count_block(texts: pl.Series, terms: dict[str, int]) -> tuple[Any, Integers
     different = words["word"].unique(maintain_order=True)
     stems = _stem(different.to_list())
     numbers = {stem: number for number, stem in enumerate(dict.fromkeys(stems))}
-    columns = {
-        "word": different,
-        "stem": [numbers[stem] for stem in stems],
-        "term": [terms.get(stem, -1) for stem in stems],
-    }
-    table = pl.DataFrame(columns, {"word": pl.String, "stem": pl.UInt32, "term": pl.Int32})
+    table = pl.DataFrame(
+        {
+            "word": different,
+            "stem": [numbers[stem] for stem in stems],
+            "term": [terms.get(stem, -1) for stem in stems],
+        },
+        {"word": pl.String, "stem": pl.UInt32, "term": pl.Int32},
+    )
     counted = words.join(table, on="word").group_by("document", "stem", "term").agg(times=pl.len())
     totals = counted.group_by("document").agg(pl.col("times").sum(), distinct=pl.len())
     lengths, distinct = np.zeros(len(texts), np.int64), np.zeros(len(texts), np.int64)
