@@ -241,5 +241,4 @@ def _declared(path: Path, group: str) -> Iterable[tuple[str, str]]:
 
 
 def _is_training(task: ast.expr | None) -> bool:
-    """Whether a declared task is written as Contrastive(...)."""
     return isinstance(task, ast.Call) and isinstance(task.func, ast.Name) and task.func.id == "Contrastive"

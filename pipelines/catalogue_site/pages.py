@@ -169,8 +169,7 @@ def write_version_pages(site_dir: Path, data: ReleaseData, built: Mapping[str, s
     for path, root, here in places:
         write_page(path, "dataset", root, here=here, tab="overview", **common, **overview)
     page = {"root": "../../", "here": "", **common}
-    tables = [asdict(table) for table in data.tables]
-    shared = {"tables": tables, **_viewer_values(data)}
+    shared = {"tables": [asdict(table) for table in data.tables], **_viewer_values(data)}
     write_page(folder / "rows.html", "rows", tab="rows", viewer=shared, **page)
     if data.queries:
         queries = [asdict(query) | {"positives": list(query.positives.items())} for query in data.queries]

@@ -51,16 +51,8 @@ class SiteRelease:
         return f"{self.definition.dataset.name}/{self.manifest.version}"
 
 
-@dataclass(frozen=True)
-class SiteDataset:
-    """A dataset of the catalogue with its releases, the newest first; none where nothing was built."""
-
-    definition: Definition
-    releases: tuple[SiteRelease, ...]
-
-
-def find_datasets(names: Sequence[str], releases: Path) -> list[SiteDataset]:
-    """The datasets that names mean, or all, each with its releases below a folder.
+def find_datasets(names: Sequence[str], releases: Path) -> list[tuple[Definition, list[SiteRelease]]]:
+    """The datasets that names mean, or all, each with its releases below a folder, the newest first.
 
     Raises UsageError for an unknown name and where the folder does not exist, ReleaseError where none of the datasets has a
     release there, and for a release that cannot be read.
@@ -75,8 +67,8 @@ def find_datasets(names: Sequence[str], releases: Path) -> list[SiteDataset]:
     for entry, requested in catalogue.resolve(names or ["all"]):
         definition = catalogue.load(entry)
         version = catalogue.requested_version(definition, requested) if requested else None
-        datasets.append(SiteDataset(definition, tuple(_find_releases(definition, releases / entry.dataset, version))))
-    if not any(dataset.releases for dataset in datasets):
+        datasets.append((definition, _find_releases(definition, releases / entry.dataset, version)))
+    if not any(found for _, found in datasets):
         shown = " ".join(names) or "all --sample"
         raise ReleaseError(
             "no releases found",

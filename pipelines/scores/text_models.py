@@ -81,8 +81,7 @@ def predict_values(training: Features, values: Values, scored: Features) -> Valu
 
 def predict_centroids(training: Features, labels: Integers, scored: Features, count: int) -> Integers:
     """The label whose mean is nearest by cosine; of equally near ones the lowest. Rows are sparse, of length 1 or 0."""
-    rows = np.arange(len(labels))
-    members = csr_matrix((np.ones(len(labels)), (labels, rows)), shape=(count, len(labels)))
+    members = csr_matrix((np.ones(len(labels)), (labels, np.arange(len(labels)))), shape=(count, len(labels)))
     sums = members @ training
     norms = np.sqrt(np.asarray(sums.multiply(sums).sum(axis=1)))
     products = np.asarray((scored @ sums.T).todense())
