@@ -228,8 +228,7 @@ def _declared(path: Path, group: str) -> Iterable[tuple[str, str]]:
 
     That is the literal `benchmark`; without one, `training` for the task type Contrastive, in whatever folder, else `group`.
     """
-    tree = ast.parse(path.read_text("utf-8"), str(path))
-    for node in tree.body:
+    for node in ast.parse(path.read_text("utf-8"), str(path)).body:
         for call in node.decorator_list if isinstance(node, ast.FunctionDef) else []:
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "dataset":
                 words = {word.arg: word.value for word in call.keywords}
@@ -242,5 +241,4 @@ def _declared(path: Path, group: str) -> Iterable[tuple[str, str]]:
 
 
 def _is_training(task: ast.expr | None) -> bool:
-    """Whether a declared task is written as Contrastive(...)."""
     return isinstance(task, ast.Call) and isinstance(task.func, ast.Name) and task.func.id == "Contrastive"

@@ -56,7 +56,6 @@ class DatasetError(Exception):
         return [(label, text) for label, text in parts if text is not None]
 
     def __str__(self) -> str:
-        """One line per part."""
         return "\n".join([self.what, *(f"  {label + ':':<10}{text}" for label, text in self.parts)])
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -25,7 +25,6 @@ class GitHub:
     lfs: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse anything but a full commit."""
         _require_commit(self.repo, self.commit)
 
 

@@ -77,10 +77,9 @@ def describe_columns(task: tasks.Task, tables: Sequence[Table], prose: str) -> l
     column of the task is in this dataset.
     """
     own = {name: " ".join(text.split()) for name, text in ITEM.findall(prose)}
-    columns = dict.fromkeys((table.config, column) for table in tables for column in table.columns)
     return [
         DescribedColumn(config, column.name, column.type, own.get(column.name) or _meaning(task, config, column.name))
-        for config, column in columns
+        for config, column in dict.fromkeys((table.config, column) for table in tables for column in table.columns)
     ]
 
 

@@ -25,7 +25,6 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from builders import tasks
@@ -127,10 +126,7 @@ def _describe(definition: Definition, manifest: Manifest) -> dict[str, Any]:
         "isLiveDataset": False,
         "license": _license(definition.license, source.homepage),
         "url": source.homepage,
-        "creator": [
-            {"@type": "sc:Organization" if author.organisation else "sc:Person", "name": author.name}
-            for author in list_authors(citations[0])
-        ],
+        "creator": [{"@type": kind, "name": author} for author, kind in list_authors(citations[0])],
         "datePublished": read_year(citations[0]),
         "citeAs": "\n\n".join(citations),
         "citation": [bibtex(key) for key in (dataset.benchmark.citations if dataset.benchmark else ())],
@@ -414,16 +410,8 @@ MARKED = re.compile(r"\\(?:([`'^~=.\"])\s*|([urHvck])(?=[\s{])\s*)\{?\\?([A-Za-z
 COMMAND = re.compile(r"\\([A-Za-z]+)\s*")
 
 
-@dataclass(frozen=True)
-class Author:
-    """Who wrote something. organisation: no person, as `{{Yandex}}` says."""
-
-    name: str
-    organisation: bool = False
-
-
-def list_authors(entry: str) -> list[Author]:
-    r"""The authors of an entry, in its order; none where it names none. `and others` is left out.
+def list_authors(entry: str) -> list[tuple[str, str]]:
+    r"""The authors of an entry with their types, in its order; none where it names none. `and others` is left out.
 
     `author = {St{\"u}ker, Sebastian and {Yandex}}` names Sebastian Stüker and the organisation Yandex.
     """
@@ -431,10 +419,11 @@ def list_authors(entry: str) -> list[Author]:
     for written in _split_names(read_field(entry, "author")):
         text = _plain(written)
         if written.startswith("{") and written.endswith("}"):
-            authors.append(Author(text, organisation=True))
+            authors.append((text, "sc:Organization"))
         elif text and text != "others":
             last, *first = (part.strip() for part in text.split(","))  # `Last, First` or `Last, Jr, First`
-            authors.append(Author(" ".join([*first[-1:], last]) + "".join(f", {suffix}" for suffix in first[:-1])))
+            name = " ".join([*first[-1:], last]) + "".join(f", {suffix}" for suffix in first[:-1])
+            authors.append((name, "sc:Person"))
     return authors
 
 

@@ -182,8 +182,7 @@ def _size(manifest: Manifest, configs: Mapping[str, str]) -> str:
     if len(configs) == 1:
         return " · ".join(f"{table.split} {table.rows:,}" for table in manifest.tables) + " rows"
     if not configs.keys() <= ROWS_ARE.keys():
-        rows = sum(table.rows for table in manifest.tables)
-        return f"{rows:,} rows in {len(configs)} configs"
+        return f"{sum(table.rows for table in manifest.tables):,} rows in {len(configs)} configs"
     order = list(ROWS_ARE)
     sizes = {
         split: " · ".join(

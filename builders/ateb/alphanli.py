@@ -90,7 +90,8 @@ def read_questions(raw: Raw, labels: Raw) -> pl.DataFrame:
     Raises SourceError if the label file has a different number of lines, or a label other than 1 and 2.
     """
     rows = read_json_lines(raw, dict.fromkeys(("obs1", "obs2", *HYPOTHESES), pl.String()))
-    gold = read_gold_labels(labels, LABELS, raw, rows.height)
     return rows.select(
-        query=pl.format("Start: {} End: {}", "obs1", "obs2"), options=pl.concat_list(HYPOTHESES), gold=gold
+        query=pl.format("Start: {} End: {}", "obs1", "obs2"),
+        options=pl.concat_list(HYPOTHESES),
+        gold=read_gold_labels(labels, LABELS, raw, rows.height),
     )

@@ -96,11 +96,14 @@ def classification(raw: RawFiles, *, clean: bool = False) -> Tables:
 def _read_rows(raw: Raw) -> pl.DataFrame:
     label = pl.col("is_safe").cast(pl.Int64)
     names = [pl.when(pl.col("category").struct.field(name)).then(pl.lit(name)) for name in CATEGORIES]
-    rows = read_json_lines(raw, COLUMNS).with_row_index("line")
-    return rows.select(
-        id=pl.col("line").cast(pl.String),
-        text=pl.concat_str("prompt", "response", separator=" "),
-        label=label,
-        label_text=label.replace_strict(dict(enumerate(LABELS)), return_dtype=pl.String),
-        category=pl.concat_list(names).list.drop_nulls(),
+    return (
+        read_json_lines(raw, COLUMNS)
+        .with_row_index("line")
+        .select(
+            id=pl.col("line").cast(pl.String),
+            text=pl.concat_str("prompt", "response", separator=" "),
+            label=label,
+            label_text=label.replace_strict(dict(enumerate(LABELS)), return_dtype=pl.String),
+            category=pl.concat_list(names).list.drop_nulls(),
+        )
     )

@@ -130,14 +130,16 @@ def _read_book(raw: Raw, title: str, book: dict[str, Any]) -> pl.DataFrame:
             expected="equal numbers of paragraphs",
         )
     positions = range(lengths[0] if lengths else 0)
-    columns = {
-        "id": [f"{title}-{position}" for position in positions],
-        "book": [title] * len(positions),
-        "position": positions,
-        "first": texts[0] if texts else [],
-        "second": texts[1] if len(texts) > 1 else [None] * len(positions),
-    }
-    return pl.DataFrame(columns, SCHEMA)
+    return pl.DataFrame(
+        {
+            "id": [f"{title}-{position}" for position in positions],
+            "book": [title] * len(positions),
+            "position": positions,
+            "first": texts[0] if texts else [],
+            "second": texts[1] if len(texts) > 1 else [None] * len(positions),
+        },
+        SCHEMA,
+    )
 
 
 def choose_negatives(paragraphs: pl.DataFrame, apart: int, like: str) -> pl.Series:

@@ -95,9 +95,8 @@ def classification(
     chosen = _limit_clusters(rows, sum(sizes.values()))
     frames = split(chosen, sizes, by="label", key="id", group="cluster", seed=SEED)
     drawn = pl.concat(frames.values())
-    files = sorted(raw.scratch.glob("*.parquet"))
     texts = (
-        pl.scan_parquet(files, glob=False)
+        pl.scan_parquet(sorted(raw.scratch.glob("*.parquet")), glob=False)
         .join(drawn.lazy().select("id"), on="id", how="semi")
         .collect(engine="streaming")
     )

@@ -120,9 +120,10 @@ def retrieval(raw: RawFiles, *, queries: int = 10_000, max_length: int = 2_000, 
     pairs = query_ids.join(titles, on="id", maintain_order="left").select(
         "title", document=document, query=pl.concat_str(pl.lit("q"), document)
     )
-    corpus = texts.filter(pl.col("id").is_in(documents["id"].implode()))
     frames: dict[str, pl.DataFrame | pl.LazyFrame] = {
-        "corpus": corpus.select(document, pl.lit("").alias("title"), "text"),
+        "corpus": texts.filter(pl.col("id").is_in(documents["id"].implode())).select(
+            document, pl.lit("").alias("title"), "text"
+        ),
         "queries": pairs.select(id="query", text="title"),
         "qrels": pairs.select(**{"query-id": "query", "corpus-id": "document"}, score=pl.lit(1, pl.Int64)),
     }

@@ -134,9 +134,10 @@ def read_labels(raw: Raw, rubrics: Mapping[str, str]) -> pl.DataFrame:
     """
     rows = read_csv(raw, {"id": pl.Int64(), "label": pl.String()})
     names = dict(zip(rubrics, label_names(rubrics), strict=True))
-    label = label_numbers(rows["label"], tuple(rubrics), raw, unit="record")
     return rows.select(
-        pl.col("id").cast(pl.String), label.alias("label"), label_text=pl.col("label").replace_strict(names)
+        pl.col("id").cast(pl.String),
+        label_numbers(rows["label"], tuple(rubrics), raw, unit="record").alias("label"),
+        label_text=pl.col("label").replace_strict(names),
     )
 
 

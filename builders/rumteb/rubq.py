@@ -35,10 +35,9 @@ def read_tables(raw: RawFiles) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame
         related.join(paragraphs, on="paragraph", how="anti", maintain_order="left"), file, "unknown paragraph"
     )
     marked = gold.with_columns(score=pl.lit(1, pl.Int64))
-    links = related.join(marked, on=pair, how="left", maintain_order="left")
     return (
         questions.select("question", text="question_text"),
-        links.with_columns(pl.col("score").fill_null(0)),
+        related.join(marked, on=pair, how="left", maintain_order="left").with_columns(pl.col("score").fill_null(0)),
         paragraphs.with_columns(id=pl.col("paragraph").cast(pl.String), title=pl.lit("")),
     )
 
@@ -154,9 +153,10 @@ def reranking(
     judged = links.join(queries, on="question", how="semi", maintain_order="left")
     qrels = make_qrels(judged, prefix)
     candidates = list_candidates(qrels, seed="rubq-reranking")
-    corpus = paragraphs.join(judged, on="paragraph", how="semi", maintain_order="left")
     frames = {
-        "corpus": corpus.select("id", "title", "text"),
+        "corpus": paragraphs.join(judged, on="paragraph", how="semi", maintain_order="left").select(
+            "id", "title", "text"
+        ),
         "queries": queries.select(query_id(prefix).alias("id"), "text"),
         "qrels": qrels,
         "top_ranked": queries.select(query_id(prefix).alias("query-id")).join(

@@ -71,8 +71,10 @@ def pair_classification(raw: RawFiles) -> Tables:
     """
     columns = {"premise": pl.String, "hypothesis": pl.String, "label": pl.String, "idx": pl.Int64}
     rows = read_json_lines(raw["val"], columns)
-    labels = label_numbers(rows["label"], NAMES, raw["val"])
     frame = rows.select(
-        id=pl.col("idx").cast(pl.String), sentence1="premise", sentence2="hypothesis", labels=pl.lit(labels)
+        id=pl.col("idx").cast(pl.String),
+        sentence1="premise",
+        sentence2="hypothesis",
+        labels=pl.lit(label_numbers(rows["label"], NAMES, raw["val"])),
     )
     return Tables({"default": {"dev": frame}})

@@ -70,9 +70,10 @@ class BenchmarkIndex:
             hashes = pl.Series(hash_texts(different if kind == "exact" else fold_texts(different)), dtype=pl.UInt64)
             is_in = hashes.is_in(self.hashes[kind].implode())
             found = pl.select(kind=pl.when(is_in).then(pl.lit(kind)).otherwise(found)).to_series()
-        kinds = pl.DataFrame([different, found])
         return (
-            texts.to_frame("text").join(kinds, on="text", how="left", maintain_order="left")["kind"].alias(texts.name)
+            texts.to_frame("text")
+            .join(pl.DataFrame([different, found]), on="text", how="left", maintain_order="left")["kind"]
+            .alias(texts.name)
         )
 
     def has(self, texts: pl.Series) -> pl.Series:

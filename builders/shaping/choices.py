@@ -101,14 +101,21 @@ def choose_answers(questions: pl.DataFrame, *, number: str, text: str, votes: st
     keys = {field.name for field in answer.inner.fields}
     of_question = [name for name in accepted.meta.root_names() if name not in keys]
     listed = numbered.select("question", *of_question, "answers").filter(pl.col("answers").list.len() > 0)
-    answers = listed.explode("answers").unnest("answers").filter(pl.col(text).str.strip_chars(WHITE_SPACE) != "")
-    ranked = answers.select(
-        "question",
-        answer=text,
-        accepted=accepted.fill_null(value=False).cast(pl.Int64),
-        answer_votes=votes,
-        number=number,
-    ).sort(*("question", "accepted", "answer_votes", "number"), descending=[False, True, True, False], nulls_last=True)
+    ranked = (
+        listed.explode("answers")
+        .unnest("answers")
+        .filter(pl.col(text).str.strip_chars(WHITE_SPACE) != "")
+        .select(
+            "question",
+            answer=text,
+            accepted=accepted.fill_null(value=False).cast(pl.Int64),
+            answer_votes=votes,
+            number=number,
+        )
+        .sort(
+            *("question", "accepted", "answer_votes", "number"), descending=[False, True, True, False], nulls_last=True
+        )
+    )
     best = ranked.unique("question", keep="first", maintain_order=True).drop("number")
     joined = numbered.drop("answers").join(best, on="question", how="left", maintain_order="left")
     return joined.drop("question")

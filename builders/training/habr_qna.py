@@ -128,5 +128,6 @@ def contrastive(
 
     Raises SourceError for texts whose tokens were not counted.
     """
-    sets = _pair_sets(qa_rows, title_body_rows, body=body)
-    return build_sets(raw, NAME, sets, times=times, limit=max_tokens, clean=clean)
+    return build_sets(
+        raw, NAME, _pair_sets(qa_rows, title_body_rows, body=body), times=times, limit=max_tokens, clean=clean
+    )

@@ -15,8 +15,7 @@ CONFIG = "sberquad"
 
 def _read_rows(raw: Raw) -> pl.DataFrame:
     """A row for each question, in the order of the source."""
-    read = read_parquet(raw, {"question": pl.String(), "context": pl.String()})
-    return read.select(
+    return read_parquet(raw, {"question": pl.String(), "context": pl.String()}).select(
         id=pl.format(f"sberquad:{CONFIG}:{{}}", pl.int_range(pl.len())),
         query="question",
         positives=pl.concat_list("context"),

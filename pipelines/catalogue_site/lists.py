@@ -106,27 +106,18 @@ MAX_BYTES = 200_000_000  # of the values of a table whose rows are all shown
 READ_ROWS = 20_000  # read at a time: a row group of a release
 
 
-@dataclass(frozen=True)
-class NamedRows:
-    """The rows to show of a table that is too large to be shown whole.
-
-    positions: of rows that a finding names. ids: of queries and documents that a judgement names, or a list of candidates.
-    """
-
-    positions: pl.Series
-    ids: pl.Series
+ALL_ROWS = pl.lit(True)
 
 
-def write_rows(page_dir: Path, folder: str, table: pl.LazyFrame, named: NamedRows | None) -> RecordList:
-    """Write the rows of a table as a list. named: only these rows; None for all."""
-    return write_list(page_dir, folder, _row_records(table, named))
+def write_rows(page_dir: Path, folder: str, table: pl.LazyFrame, shown: pl.Expr = ALL_ROWS) -> RecordList:
+    """Write the rows of a table as a list. shown: which rows, by their columns and `__position`."""
+    return write_list(page_dir, folder, _row_records(table, shown))
 
 
-def listed_ids(table: pl.LazyFrame, named: NamedRows | None) -> pl.DataFrame:
+def listed_ids(table: pl.LazyFrame, shown: pl.Expr = ALL_ROWS) -> pl.DataFrame:
     """The `id` of every record of such a list, with its `index` in it: where a judgement finds its query and its document."""
-    ids = table.with_row_index("__position").select("__position", "id")
-    ids = ids if named is None else ids.filter(_is_named(table, named))
-    listed = ids.select("id").collect(engine="streaming").with_row_index("index")
+    ids = table.select("id").with_row_index("__position").filter(shown).select("id")
+    listed = ids.collect(engine="streaming").with_row_index("index")
     return listed.unique("id", keep="first", maintain_order=True)
 
 
@@ -138,18 +129,12 @@ def read_batches(table: pl.LazyFrame) -> Iterator[pl.DataFrame]:
         start += READ_ROWS
 
 
-def _row_records(table: pl.LazyFrame, named: NamedRows | None) -> Iterator[list[Any]]:
+def _row_records(table: pl.LazyFrame, shown: pl.Expr) -> Iterator[list[Any]]:
     own_id = row_id(table.collect_schema().names())
     name_batch = _id_names(own_id) if own_id is not None else _value_names(table)
     for batch in read_batches(table):
-        names = name_batch(batch)
-        rows = batch.insert_column(1, names.alias("__name"))
-        yield from map(list, (rows if named is None else rows.filter(_is_named(table, named))).iter_rows())
-
-
-def _is_named(table: pl.LazyFrame, named: NamedRows) -> pl.Expr:
-    is_named = pl.col("__position").is_in(named.positions.implode())
-    return is_named | pl.col("id").is_in(named.ids.implode()) if "id" in table.collect_schema() else is_named
+        rows = batch.insert_column(1, name_batch(batch).alias("__name"))
+        yield from map(list, rows.filter(shown).iter_rows())
 
 
 def _id_names(own_id: pl.Expr) -> Callable[[pl.DataFrame], pl.Series]:
@@ -181,18 +166,15 @@ def _value_names(table: pl.LazyFrame) -> Callable[[pl.DataFrame], pl.Series]:
 BATCH_ROWS = 10_000
 
 
-@dataclass(frozen=True)
-class FindingPages:
-    """A finding whose rows are written as a list. columns: the names of the values of its records."""
+def write_finding(
+    page_dir: Path, folder: str, finding_rows: FindingRows, frames: Frames
+) -> tuple[RecordList, tuple[str, ...]]:
+    """Write all rows of a finding as a list; returns it with the names of the values of its records.
 
-    rows: RecordList
-    columns: tuple[str, ...]
-
-
-def write_finding(page_dir: Path, folder: str, finding_rows: FindingRows, frames: Frames) -> FindingPages:
-    """Write all rows of a finding as a list. frames: all tables of the dataset, for the texts of what a judgement names."""
+    frames: all tables of the dataset, for the texts of what a judgement names.
+    """
     columns = _columns(finding_rows, frames)
-    return FindingPages(write_list(page_dir, folder, _finding_records(finding_rows, frames, columns)), columns)
+    return write_list(page_dir, folder, _finding_records(finding_rows, frames, columns)), columns
 
 
 def named_positions(found: Iterable[FindingRows], config: str, split: str) -> pl.Series:
@@ -224,8 +206,7 @@ def _judged(columns: Iterable[str], finding_rows: FindingRows, frames: Frames) -
 
 
 def _finding_records(finding_rows: FindingRows, frames: Frames, columns: Sequence[str]) -> Iterator[list[Any]]:
-    rows = finding_rows.rows.collect(engine="streaming")
-    for batch in rows.iter_slices(BATCH_ROWS):
+    for batch in finding_rows.rows.collect(engine="streaming").iter_slices(BATCH_ROWS):
         listed = list_rows(replace(finding_rows, rows=batch.lazy()))
         positions = batch["position"].to_list() if "position" in batch.columns else [None] * len(listed)
         if "position" not in batch.columns and finding_rows.finding.config == "qrels":
@@ -379,6 +360,5 @@ def _rows(table: pl.LazyFrame, positions: pl.Series) -> Iterator[tuple[str, int,
         rows = batch.to_frame().join(
             found.collect(engine="streaming"), on="__position", how="left", maintain_order="left"
         )
-        names = name_rows(table, batch)
-        for name, (position, *values) in zip(names, rows.iter_rows(), strict=True):
+        for name, (position, *values) in zip(name_rows(table, batch), rows.iter_rows(), strict=True):
             yield name, position, values

@@ -4,6 +4,7 @@ They are values for a template, which draws them as SVG: nothing here is markup.
 """
 
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -168,8 +169,7 @@ def write_version_pages(site_dir: Path, data: ReleaseData, built: Mapping[str, s
     for path, root, here in places:
         write_page(path, "dataset", root, here=here, tab="overview", **common, **overview)
     page = {"root": "../../", "here": "", **common}
-    tables = [asdict(table) for table in data.tables]
-    shared = {"tables": tables, **_viewer_values(data)}
+    shared = {"tables": [asdict(table) for table in data.tables], **_viewer_values(data)}
     write_page(folder / "rows.html", "rows", tab="rows", viewer=shared, **page)
     if data.queries:
         queries = [asdict(query) | {"positives": list(query.positives.items())} for query in data.queries]
@@ -313,11 +313,10 @@ def _overview_values(data: ReleaseData, built: Mapping[str, str]) -> dict[str, A
 
 
 def _positives_chart(split: str, positives: Mapping[int, int]) -> BarChart:
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     for number, queries in positives.items():
-        name = str(number) if number <= MAX_POSITIVES else f"more than {MAX_POSITIVES}"
-        counts[name] = counts.get(name, 0) + queries
-    return bar_chart("positives of a query", split, counts, sum(counts.values()), by_size=False)
+        counts[str(number) if number <= MAX_POSITIVES else f"more than {MAX_POSITIVES}"] += queries
+    return bar_chart("positives of a query", split, counts, counts.total(), by_size=False)
 
 
 def _finding_values(finding_data: FindingData) -> dict[str, Any]:

@@ -21,8 +21,8 @@ from cards.render import ROWS_ARE
 from pipelines.audit.statistics import count_labels
 from pipelines.audit.tables import JUDGED_TABLES
 from pipelines.catalogue_site.lists import (
+    ALL_ROWS,
     MAX_BYTES,
-    NamedRows,
     RecordList,
     listed_ids,
     named_positions,
@@ -51,16 +51,8 @@ class SiteRelease:
         return f"{self.definition.dataset.name}/{self.manifest.version}"
 
 
-@dataclass(frozen=True)
-class SiteDataset:
-    """A dataset of the catalogue with its releases, the newest first; none where nothing was built."""
-
-    definition: Definition
-    releases: tuple[SiteRelease, ...]
-
-
-def find_datasets(names: Sequence[str], releases: Path) -> list[SiteDataset]:
-    """The datasets that names mean, or all, each with its releases below a folder.
+def find_datasets(names: Sequence[str], releases: Path) -> list[tuple[Definition, list[SiteRelease]]]:
+    """The datasets that names mean, or all, each with its releases below a folder, the newest first.
 
     Raises UsageError for an unknown name and where the folder does not exist, ReleaseError where none of the datasets has a
     release there, and for a release that cannot be read.
@@ -75,8 +67,8 @@ def find_datasets(names: Sequence[str], releases: Path) -> list[SiteDataset]:
     for entry, requested in catalogue.resolve(names or ["all"]):
         definition = catalogue.load(entry)
         version = catalogue.requested_version(definition, requested) if requested else None
-        datasets.append(SiteDataset(definition, tuple(_find_releases(definition, releases / entry.dataset, version))))
-    if not any(dataset.releases for dataset in datasets):
+        datasets.append((definition, _find_releases(definition, releases / entry.dataset, version)))
+    if not any(found for _, found in datasets):
         shown = " ".join(names) or "all --sample"
         raise ReleaseError(
             "no releases found",
@@ -226,19 +218,21 @@ def _write_tables(
     ids: dict[tuple[str, str], tuple[int, pl.DataFrame]] = {}
     for number, table in enumerate(release.manifest.tables, 1):
         frame, layout = result.rows[table.config][table.split], layouts.get(table.config)
-        named = _named_rows(table, result) if table.num_bytes > MAX_BYTES else None
-        rows = write_rows(page_dir, f"table-{number}", frame, named)
+        large = table.num_bytes > MAX_BYTES
+        shown = _named_rows(table, result) if large else ALL_ROWS
+        rows = write_rows(page_dir, f"table-{number}", frame, shown)
         if table.config in JUDGED_TABLES:
-            ids[table.config, table.split] = number - 1, listed_ids(frame, named)
+            ids[table.config, table.split] = number - 1, listed_ids(frame, shown)
         columns = tuple(column.name for column in table.columns)
         filtered_by = "score" if table.config == "qrels" else result.task.type.label
         label = filtered_by if filtered_by in columns else ""
-        filters = _label_filters(result.task, frame, label) if label and named is None else ()
+        filters = _label_filters(result.task, frame, label) if label and not large else ()
         texts = tuple(name for name in ("title", *(layout.text if layout else ())) if name in columns)
-        pages = TablePages(
-            table.config, table.split, table.rows, columns, texts, rows, _omission(table, rows), label, filters
+        written.append(
+            TablePages(
+                table.config, table.split, table.rows, columns, texts, rows, _omission(table, rows), label, filters
+            )
         )
-        written.append(pages)
     return tuple(written), tuple(_write_queries(release, result, page_dir, ids))
 
 
@@ -256,7 +250,7 @@ def _write_queries(
             yield QueryPages(split, listed, query_table, corpus_table, positives)
 
 
-def _named_rows(table: Table, result: CheckResult) -> NamedRows:
+def _named_rows(table: Table, result: CheckResult) -> pl.Expr:
     """The rows of a large table that a finding, a judgement or a list of candidates names."""
     positions = named_positions(result.found, table.config, table.split)
     column = JUDGED_TABLES.get(table.config)
@@ -265,8 +259,11 @@ def _named_rows(table: Table, result: CheckResult) -> NamedRows:
         ids.append(result.rows["qrels"][table.split].select(id=column))
     if table.config == "corpus" and table.split in result.rows.get("top_ranked", {}):
         ids.append(result.rows["top_ranked"][table.split].select(id=pl.col("corpus-ids").explode()))
+    is_named = pl.col("__position").is_in(positions.implode())
+    if not any(column.name == "id" for column in table.columns):
+        return is_named
     named: pl.Series = pl.concat(ids).unique().collect(engine="streaming")["id"]
-    return NamedRows(positions, named)
+    return is_named | pl.col("id").is_in(named.implode())
 
 
 def _omission(table: Table, listed: RecordList) -> str:
@@ -300,11 +297,7 @@ def _label_filters(task: tasks.Task, frame: pl.LazyFrame, column: str) -> tuple[
 def _write_findings(result: CheckResult, page_dir: Path, *, with_rows: bool) -> tuple[FindingData, ...]:
     written = []
     for number, found in enumerate(result.found, 1):
-        definition = KINDS[found.finding.kind].definition
-        if not with_rows:
-            written.append(FindingData(found.finding, definition, None, ()))
-            continue
-        pages = write_finding(page_dir, f"finding-{number}", found, result.rows)
-        listed = pages.rows if pages.rows.records else None
-        written.append(FindingData(found.finding, definition, listed, pages.columns))
+        listed, columns = write_finding(page_dir, f"finding-{number}", found, result.rows) if with_rows else (None, ())
+        shown = listed if listed and listed.records else None
+        written.append(FindingData(found.finding, KINDS[found.finding.kind].definition, shown, columns))
     return tuple(written)

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import orjson
 
+from builders.catalogue import Definition
 from pipelines.catalogue_site.lists import compare_versions
 from pipelines.catalogue_site.pages import built_mark, copy_assets, write_changes_page, write_index, write_version_pages
-from pipelines.catalogue_site.release_data import ReleaseData, SiteDataset, write_release_data
+from pipelines.catalogue_site.release_data import ReleaseData, SiteRelease, write_release_data
 from pipelines.process.files import locked
 from pipelines.process.outputs import KINDS, Output, claim
 from pipelines.release.comparison import compare_figures
@@ -28,8 +29,10 @@ class SiteSummary:
     releases: tuple[tuple[str, str], ...]
 
 
-def write_site(datasets: Sequence[SiteDataset], output: Path, *, rights: bool, overwrite: bool = False) -> SiteSummary:
-    """Write the site of some datasets into a folder, which is new, empty, or an older site.
+def write_site(
+    datasets: Sequence[tuple[Definition, Sequence[SiteRelease]]], output: Path, *, rights: bool, overwrite: bool = False
+) -> SiteSummary:
+    """Write the site of some datasets, each with its releases, into a folder, which is new, empty, or an older site.
 
     rights: show the texts of sources whose licence forbids derivatives too. overwrite: the folder may hold other files, which are
     then gone.
@@ -41,7 +44,7 @@ def write_site(datasets: Sequence[SiteDataset], output: Path, *, rights: bool, o
     with locked(output.parent / f".{output.name}.lock", output.name, remove=True):
         claim([Output("--output", output, KINDS["site"])], overwrite=overwrite)
         with staged_folder(output, "the site", marker=MARKER) as site_dir:
-            written = [(dataset.definition, _write_dataset(dataset, site_dir, rights=rights)) for dataset in datasets]
+            written = [(definition, _write_dataset(found, site_dir, rights=rights)) for definition, found in datasets]
             copy_assets(site_dir / "assets")
             write_index(site_dir, written)
             releases = [data for _, versions in written for data in versions]
@@ -50,10 +53,10 @@ def write_site(datasets: Sequence[SiteDataset], output: Path, *, rights: bool, o
     return SiteSummary(output / "index.html", states)
 
 
-def _write_dataset(dataset: SiteDataset, site_dir: Path, *, rights: bool) -> list[ReleaseData]:
+def _write_dataset(releases: Sequence[SiteRelease], site_dir: Path, *, rights: bool) -> list[ReleaseData]:
     """Write all pages of a dataset; returns what was written of its releases, the newest first."""
     written = []
-    for release in dataset.releases:
+    for release in releases:
         logger.info("%s: checking its rows and writing its pages", release.manifest.name)
         written.append(write_release_data(release, site_dir / release.path, rights=rights))
     built = {data.release.manifest.version: built_mark(data) for data in written}

@@ -230,9 +230,10 @@ def join_negatives(batch: pl.DataFrame, most: int) -> pl.DataFrame:
         lists.append(rows.select("row", text=MINED).explode("text").with_columns(kind=pl.lit(MINED)))
     order = kind.replace_strict({name: place for place, name in enumerate(KINDS)}, return_dtype=pl.UInt8)
     both = (kind == "random") & (kind == MINED).any().over("row", "text")
-    every = pl.concat(lists).filter(text.is_not_null())  # an empty list is exploded into a null
     joined = (
-        every.filter(~both)
+        pl.concat(lists)
+        .filter(text.is_not_null())  # an empty list is exploded into a null
+        .filter(~both)
         .sort("row", order, maintain_order=True)
         .group_by("row", maintain_order=True)
         .agg(negatives=text.head(most), kinds=kind.head(most), available=pl.len())

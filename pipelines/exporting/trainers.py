@@ -149,8 +149,7 @@ def describe_training(sets: Sequence[ExportedSet]) -> dict[str, Any]:
     for exported in sets:
         for file in exported.files:
             datasets[file.name] = {"file": file.path, "rows": file.rows, "weight": share(file.rows, total)}
-            columns = _columns(file.negatives or 0)
-            prompts[file.name] = dict.fromkeys(columns, exported.source.document_prefix) | {
+            prompts[file.name] = dict.fromkeys(_columns(file.negatives or 0), exported.source.document_prefix) | {
                 "anchor": exported.source.query_prefix
             }
     return {"datasets": datasets, "prompts": prompts}

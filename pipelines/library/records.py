@@ -91,9 +91,9 @@ class Release:
     @property
     def tables(self) -> dict[str, Splits]:
         """The tables by config and split: `release.tables["default"]["train"]` is read now, as a polars DataFrame."""
-        configs = tables_by_config(self.manifest)
         return {
-            config: Splits(self.path, {table.split: table for table in tables}) for config, tables in configs.items()
+            config: Splits(self.path, {table.split: table for table in tables})
+            for config, tables in tables_by_config(self.manifest).items()
         }
 
     def scan(self) -> dict[str, dict[str, pl.LazyFrame]]:

@@ -102,7 +102,9 @@ class BundledEncoder:
     """A bundled model with mteb's EncoderProtocol."""
 
     def __init__(self, meta: Any, embedder: Embedder, prompts: Mapping[str, str]) -> None:
+        functions = importlib.import_module("mteb.similarity_functions")
         self.mteb_model_meta = meta
+        self.similarity, self.similarity_pairwise = functions.cos_sim, functions.pairwise_cos_sim
         self._embedder, self._prompts = embedder, prompts
 
     def encode(self, inputs: Any, *, prompt_type: Any = None, **_: Any) -> Vectors:
@@ -111,12 +113,6 @@ class BundledEncoder:
         texts = [text for batch in inputs for text in batch["text"]]
         model = self._embedder
         return embed_texts(model.vectors, prefix, texts, lambda some: model.embed(prefix, some), model.model)
-
-    def similarity(self, embeddings1: Any, embeddings2: Any) -> Any:
-        return importlib.import_module("mteb.similarity_functions").cos_sim(embeddings1, embeddings2)
-
-    def similarity_pairwise(self, embeddings1: Any, embeddings2: Any) -> Any:
-        return importlib.import_module("mteb.similarity_functions").pairwise_cos_sim(embeddings1, embeddings2)
 
 
 # What loads models in mteb without running code that comes with them.

@@ -169,12 +169,10 @@ def _file_digest(file: Path, cache: Path) -> str:
     status = file.stat()
     name = hashlib.sha256(str(file.resolve()).encode()).hexdigest()[:32]
     remembered, identity = cache / f"{name}.json", [status.st_size, status.st_mtime_ns]
-    try:
+    with suppress(OSError, ValueError, KeyError, TypeError):
         known = json.loads(remembered.read_bytes())
         if known["identity"] == identity and len(known["sha256"]) == 64:
             return str(known["sha256"])
-    except (OSError, ValueError, KeyError, TypeError):
-        pass
     digest = file_sha256(file)
     cache.mkdir(parents=True, exist_ok=True)
     write_atomically(remembered, json.dumps({"identity": identity, "sha256": digest}))

@@ -101,12 +101,11 @@ def wrap(text: str, label: str = "", *, width: int = WIDTH, break_words: bool = 
 
     break_words: break a word that is longer than a line. False for what is to be copied, such as an address or a path.
     """
-    indent = " " * len(label) or "  "
     lines = textwrap.wrap(
         text,
         width,
         initial_indent=label,
-        subsequent_indent=indent,
+        subsequent_indent=" " * len(label) or "  ",
         break_on_hyphens=False,
         break_long_words=break_words,
     )

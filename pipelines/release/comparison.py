@@ -293,8 +293,14 @@ def compare_releases(old: tuple[str, Path], new: tuple[str, Path]) -> dict[str, 
                 found=problems[0],
                 todo=f"remove {release_dir}, then build or fetch it again",
             )
-        head = {"dataset": manifest.dataset, "version": manifest.version, "content_sha256": manifest.content_sha256}
-        heads.append({"name": name, **head})
+        heads.append(
+            {
+                "name": name,
+                "dataset": manifest.dataset,
+                "version": manifest.version,
+                "content_sha256": manifest.content_sha256,
+            }
+        )
     figures, equal = compare_figures(*release_dirs)
     return {
         "same": heads[0]["content_sha256"] == heads[1]["content_sha256"],

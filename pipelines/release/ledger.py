@@ -129,12 +129,16 @@ def can_record(ledger: Path = LEDGER) -> bool:
 
 
 def record_entry(dataset: str, version: str, entry: LedgerEntry, ledger: Path = LEDGER) -> bool:
-    """Write an entry; returns whether the ledger changed. It changes only in a writable checkout."""
+    """Write an entry, with the publications of the one before; returns whether the ledger changed.
 
-    def keep_publications(old: LedgerEntry | None) -> LedgerEntry:
-        return replace(entry, published=old.published if old else (), commits=old.commits if old else {})
-
-    return _update(dataset, version, keep_publications, ledger)
+    It changes only in a writable checkout.
+    """
+    return _update(
+        dataset,
+        version,
+        lambda old: replace(entry, published=old.published if old else (), commits=old.commits if old else {}),
+        ledger,
+    )
 
 
 def record_part(dataset: str, version: str, part: LedgerPart, ledger: Path = LEDGER) -> bool:

@@ -295,9 +295,8 @@ def _inside(pattern: str, card: str) -> str:
     from datasets.utils.file_utils import is_relative_path
 
     if not is_relative_path(pattern) or "::" in pattern or ".." in PurePosixPath(pattern).parts:
-        what = "the front matter names files outside the dataset"
         raise SourceError(
-            what,
+            "the front matter names files outside the dataset",
             where=card,
             found=pattern[:200],
             expected="paths of its own files",

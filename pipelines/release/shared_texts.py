@@ -173,9 +173,11 @@ def _count_shared(frames: Sequence[pl.DataFrame]) -> dict[tuple[int, int], tuple
     """How many hashes each two sets share, and the row and the hash of the first of them, by the numbers of the sets."""
     hashes = pl.concat([pl.DataFrame([], SCHEMA), *frames])
     repeated = hashes.filter(pl.col("hash").is_duplicated())
-    both = repeated.join(repeated, on="hash", suffix="_of_second").filter(pl.col("set") < pl.col("set_of_second"))
-    counted = both.group_by("set", "set_of_second").agg(
-        pl.len(), pl.col("row").min(), pl.col("hash").sort_by("row", "hash").first()
+    counted = (
+        repeated.join(repeated, on="hash", suffix="_of_second")
+        .filter(pl.col("set") < pl.col("set_of_second"))
+        .group_by("set", "set_of_second")
+        .agg(pl.len(), pl.col("row").min(), pl.col("hash").sort_by("row", "hash").first())
     )
     return {(first, second): (count, row, key) for first, second, count, row, key in counted.iter_rows()}
 

@@ -198,11 +198,10 @@ def _read_key(path: Path) -> bytes:
     if not stat.S_ISREG(status.st_mode):
         raise UsageError("the key is not a file", where=str(path), expected=KINDS, todo=NEW_KEY)
     if os.name == "posix" and status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-        found = f"mode {stat.S_IMODE(status.st_mode):o}"
         raise UsageError(
             "others may use the key",
             where=str(path),
-            found=found,
+            found=f"mode {stat.S_IMODE(status.st_mode):o}",
             expected="mode 600",
             todo=f"chmod 600 {shlex.quote(str(path))}; if others could read it, use another key",
         )

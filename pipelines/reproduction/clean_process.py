@@ -93,10 +93,9 @@ def build_in_clean_process(job: Job) -> None:
             process.stdin.close()
     outcome = Path(job.folder, OUTCOME)
     if not outcome.is_file():
-        found = f"exit code {code}" + ("" if code >= 0 else ": killed, perhaps for want of memory")
         raise SourceError(
             "the build in a clean process ended without a result",
-            found=found,
+            found=f"exit code {code}" + ("" if code >= 0 else ": killed, perhaps for want of memory"),
             todo="see the messages above; packages that only PYTHONPATH or the user's folder adds are not found there",
         )
     if (failure := json.loads(outcome.read_bytes())) is not None:

@@ -137,17 +137,16 @@ def reproduce(
         try:
             build(job)
         except DatasetError as error:
-            return replace(known, problems=(_build_failed(error),), needs_other_version=not known.same_recipe)
+            failed = SourceError(
+                f"the build failed: {error.what}", where=error.where, found=error.found, expected=error.expected
+            )
+            return replace(known, problems=(failed,), needs_other_version=not known.same_recipe)
         with shown():
             result = _compare(known, rebuild, release_dir, job.release_dir)
         if keep is not None:
             keep.parent.mkdir(parents=True, exist_ok=True)
             shutil.move(job.release_dir, keep)
         return result
-
-
-def _build_failed(error: DatasetError) -> SourceError:
-    return SourceError(f"the build failed: {error.what}", where=error.where, found=error.found, expected=error.expected)
 
 
 def _compare(known: Reproduction, rebuild: Rebuild, release_dir: Path, rebuilt_dir: Path) -> Reproduction:

@@ -51,9 +51,10 @@ def require_name(name: str) -> None:
 def require_free(plan: Plan, entries: Mapping[str, Entry]) -> None:
     """Raise UsageError where another source has the name of the dataset."""
     if plan.dataset in entries:
-        other = entries[plan.dataset]
         raise UsageError(
-            f"a dataset is named {plan.dataset!r} already", where=str(other.path), todo="choose another name"
+            f"a dataset is named {plan.dataset!r} already",
+            where=str(entries[plan.dataset].path),
+            todo="choose another name",
         )
 
 

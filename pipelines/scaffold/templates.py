@@ -141,7 +141,6 @@ def citation_text(plan: Plan) -> str:
 
 
 def _values(plan: Plan) -> dict[str, object]:
-    """The values of all templates."""
     suffix = Path(plan.file).suffix
     if suffix not in READERS or (suffix == ".csv" and plan.task in LISTS):
         raise UsageError(

@@ -83,8 +83,7 @@ def score_classification(
     with stage("baselines: counting terms"):
         counts = count_terms(data.texts)
     with stage("baselines: TF-IDF"):
-        all_rows = _score_sets(data, counts) if several else _score_classes(data, "tfidf", counts, weigh_terms)
-        baselines.append(all_rows)
+        baselines.append(_score_sets(data, counts) if several else _score_classes(data, "tfidf", counts, weigh_terms))
     with stage("baselines: TF-IDF of few rows", total=EXPERIMENTS, unit="experiments") as advance:
         baselines.append(_score_few(data, counts, advance, several=several))
     baselines.append(_score_centroids(data, counts))

@@ -87,7 +87,6 @@ def _built_in(task: BuiltInTask, values: MtebTask, location: dict[str, str]) -> 
 
 
 def _own(values: MtebTask, location: dict[str, str]) -> Any:
-    """The class of the card."""
     metadata = importlib.import_module("mteb").TaskMetadata(
         name=values.name,
         description=values.description,

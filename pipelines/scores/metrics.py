@@ -1,6 +1,7 @@
 """The main scores of task types, as mteb 2.26 computes them, from 0 (or -1) to 1; and what a random answer gets."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -79,7 +80,5 @@ def chance_bitext_f1(rows: int) -> float:
 
 def chance_accuracy(training: Sequence[object], scored: Sequence[object]) -> float:
     """The expected accuracy of labels drawn as often as they are in training."""
-    shares: dict[object, float] = {}
-    for label in training:
-        shares[label] = shares.get(label, 0.0) + 1 / len(training)
-    return float(np.mean([shares.get(label, 0.0) for label in scored]))
+    counts = Counter(training)
+    return float(np.mean([counts[label] for label in scored])) / len(training)

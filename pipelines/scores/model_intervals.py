@@ -45,8 +45,7 @@ def model_interval(
             components, judge = _ranked(frames, split, predicted, ndcg=isinstance(task, tasks.Retrieval))
         case _:
             return None
-    everything = np.arange(len(components))
-    if abs(judge(everything) - score) > TOLERANCE:
+    if abs(judge(np.arange(len(components))) - score) > TOLERANCE:
         return None
     return interval(components, judge)
 

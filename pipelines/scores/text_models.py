@@ -81,8 +81,7 @@ def predict_values(training: Features, values: Values, scored: Features) -> Valu
 
 def predict_centroids(training: Features, labels: Integers, scored: Features, count: int) -> Integers:
     """The label whose mean is nearest by cosine; of equally near ones the lowest. Rows are sparse, of length 1 or 0."""
-    rows = np.arange(len(labels))
-    members = csr_matrix((np.ones(len(labels)), (labels, rows)), shape=(count, len(labels)))
+    members = csr_matrix((np.ones(len(labels)), (labels, np.arange(len(labels)))), shape=(count, len(labels)))
     sums = members @ training
     norms = np.sqrt(np.asarray(sums.multiply(sums).sum(axis=1)))
     products = np.asarray((scored @ sums.T).todense())
@@ -265,12 +264,14 @@ def _count_block(texts: pl.Series, terms: dict[str, int]) -> tuple[Any, Integers
     different = words["word"].unique(maintain_order=True)
     stems = _stem(different.to_list())
     numbers = {stem: number for number, stem in enumerate(dict.fromkeys(stems))}
-    columns = {
-        "word": different,
-        "stem": [numbers[stem] for stem in stems],
-        "term": [terms.get(stem, -1) for stem in stems],
-    }
-    table = pl.DataFrame(columns, {"word": pl.String, "stem": pl.UInt32, "term": pl.Int32})
+    table = pl.DataFrame(
+        {
+            "word": different,
+            "stem": [numbers[stem] for stem in stems],
+            "term": [terms.get(stem, -1) for stem in stems],
+        },
+        {"word": pl.String, "stem": pl.UInt32, "term": pl.Int32},
+    )
     counted = words.join(table, on="word").group_by("document", "stem", "term").agg(times=pl.len())
     totals = counted.group_by("document").agg(pl.col("times").sum(), distinct=pl.len())
     lengths, distinct = np.zeros(len(texts), np.int64), np.zeros(len(texts), np.int64)

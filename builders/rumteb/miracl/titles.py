@@ -60,8 +60,7 @@ def _candidate_texts(files: Mapping[str, Raw], articles: int) -> Iterator[pl.Dat
     Text i is passages 0 to i, joined by line feeds, as long as no number is missing and it has at most MAX_CHARACTERS; text 0 is
     there at any length, and is null where the article has no passage 0.
     """
-    threshold = _last_hash(files, articles)
-    for passages in _whole_articles(files, threshold):
+    for passages in _whole_articles(files, _last_hash(files, articles)):
         by_number = passages.sort("number", "passage", maintain_order=True).unique(
             ["number", "passage"], keep="first", maintain_order=True
         )

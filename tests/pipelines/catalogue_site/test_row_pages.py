@@ -11,7 +11,7 @@ from pipelines.audit.findings import FindingRows, findings_where
 from pipelines.audit.quality import audit_tables
 from pipelines.catalogue_site import lists
 from pipelines.catalogue_site.lists import (
-    NamedRows,
+    ALL_ROWS,
     listed_ids,
     named_positions,
     write_finding,
@@ -27,8 +27,8 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lists, "READ_ROWS", 3)
 
 
-def rows_of(tmp_path: Path, table: pl.DataFrame, named: NamedRows | None = None) -> list[list[Any]]:
-    write_rows(tmp_path, "table-1", table.lazy(), named)
+def rows_of(tmp_path: Path, table: pl.DataFrame, shown: pl.Expr = ALL_ROWS) -> list[list[Any]]:
+    write_rows(tmp_path, "table-1", table.lazy(), shown)
     return read_records(tmp_path, "table-1")
 
 
@@ -49,12 +49,11 @@ def test_rows_with_an_id_are_named_by_it(tmp_path: Path) -> None:
 
 def test_of_a_large_table_the_named_rows_are_shown_with_their_places_and_names(tmp_path: Path) -> None:
     table = pl.DataFrame({"text": ["same", "b", "same", "c", "same"]})
-    named = NamedRows(pl.Series([4, 1], dtype=pl.UInt32), pl.Series([], dtype=pl.String))
-    rows = rows_of(tmp_path, table, named)
+    rows = rows_of(tmp_path, table, pl.col("__position").is_in([4, 1]))
     assert [row[0] for row in rows] == [1, 4]
     assert tuple(row[1] for row in rows) == row_names(table, 1, 4), "equal rows that are not shown count"
     corpus = pl.DataFrame({"id": [f"d{n}" for n in range(9)], "text": list("abcdefghi")})
-    named = NamedRows(pl.Series([0], dtype=pl.UInt32), pl.Series(["d7", "d2", "unknown"]))
+    named = pl.col("__position").is_in([0]) | pl.col("id").is_in(["d7", "d2", "unknown"])
     assert [row[1] for row in rows_of(tmp_path / "corpus", corpus, named)] == ["d0", "d2", "d7"]
     assert listed_ids(corpus.lazy(), named).rows() == [(0, "d0"), (1, "d2"), (2, "d7")]
 
@@ -74,7 +73,7 @@ def test_rows_are_read_batch_after_batch_on_demand(monkeypatch: pytest.MonkeyPat
 
 def test_queries_come_with_judged_documents_the_best_first_and_with_unjudged_candidates(tmp_path: Path) -> None:
     frames = as_lazy(clean_tables("Reranking"))
-    ids = [listed_ids(frames[config]["test"], None) for config in ("queries", "corpus")]
+    ids = [listed_ids(frames[config]["test"]) for config in ("queries", "corpus")]
     listed, positives = write_queries(tmp_path, "queries-1", frames, (ids[0], ids[1]), split="test")
     assert listed.records == 2
     assert positives == {1: 2}
@@ -83,7 +82,7 @@ def test_queries_come_with_judged_documents_the_best_first_and_with_unjudged_can
 
 def test_a_document_that_is_not_shown_keeps_its_id(tmp_path: Path) -> None:
     frames = as_lazy(clean_tables("Retrieval"))
-    queries, documents = (listed_ids(frames[config]["test"], None) for config in ("queries", "corpus"))
+    queries, documents = (listed_ids(frames[config]["test"]) for config in ("queries", "corpus"))
     write_queries(tmp_path, "queries-1", frames, (queries, documents.head(1)), split="test")
     assert read_records(tmp_path, "queries-1")[1] == [1, [["d2", 2], ["d3", 0]], []]
 
@@ -95,9 +94,9 @@ def test_a_finding_brings_all_its_rows_with_their_twins(tmp_path: Path) -> None:
         "duplicate_text", ("default", "test", "text"), rows, pl.col("text").eq("one") & (pl.col("position") > 0)
     )
     found = FindingRows(found.finding, found.rows, {"test": table.lazy()})
-    pages = write_finding(tmp_path, "finding-1", found, {})
+    _, columns = write_finding(tmp_path, "finding-1", found, {})
     first, _, third, fourth = row_names(table, 0, 1, 2, 3)
-    assert pages.columns == ("text", "label")
+    assert columns == ("text", "label")
     assert read_records(tmp_path, "finding-1") == [
         [third, 2, ["one", 0], first, "test", ["one", 0]],
         [fourth, 3, ["one", 1], first, "test", ["one", 0]],
@@ -110,8 +109,8 @@ def test_a_judgement_brings_the_texts_of_its_query_and_document(tmp_path: Path) 
     rows = frames["qrels"]["test"].with_row_index("position")
     [found] = findings_where("score_out_of_range", ("qrels", "test", ""), rows, pl.col("score") == 2)
     found = FindingRows(found.finding, found.rows, frames["qrels"])
-    pages = write_finding(tmp_path, "finding-1", found, frames)
-    assert pages.columns[-2:] == ("queries: text", "corpus: text")
+    _, columns = write_finding(tmp_path, "finding-1", found, frames)
+    assert columns[-2:] == ("queries: text", "corpus: text")
     [[name, _, values, twin, _, _]] = read_records(tmp_path, "finding-1")
     assert (name, twin) == ("q2 d2", None)
     assert values == ["q2", "d2", 2, "what do bees build with (test)", "They build with it."]
@@ -121,7 +120,7 @@ def test_an_unjudged_pair_brings_the_texts_of_its_query_and_document(tmp_path: P
     frames = as_lazy(with_rows("corpus", "test", ("d4", "", "Bees make honey."))(clean_tables("Retrieval")))
     found = audit_tables(TASKS["Retrieval"], frames, ("test",), ())
     [unjudged] = [one for one in found if one.finding.kind == "unjudged_twin"]
-    pages = write_finding(tmp_path, "finding-1", unjudged, frames)
-    assert pages.columns == ("query-id", "corpus-id", "score", "queries: text", "corpus: text")
+    _, columns = write_finding(tmp_path, "finding-1", unjudged, frames)
+    assert columns == ("query-id", "corpus-id", "score", "queries: text", "corpus: text")
     values = ["q1", "d4", None, "who makes honey (test)", "Bees make honey."]
     assert read_records(tmp_path, "finding-1") == [["q1 d4", -1, values, None, None, None]]

@@ -227,7 +227,7 @@ def test_a_corpus_of_100_000_rows_is_scrolled_and_searched(page: Any, site: Path
     )
     folder = source.parent / "large"
     folder.mkdir()
-    listed = write_rows(folder, "table-1", table, None)
+    listed = write_rows(folder, "table-1", table)
     one = {
         "config": "corpus", "split": "test", "rows": rows, "columns": ["id", "title", "text"], "texts": ["title", "text"],
         "list": {"folder": "table-1", "records": listed.records, "pages": listed.pages}, "note": "", "label": "", "filters": [],
