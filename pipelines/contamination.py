@@ -140,6 +140,7 @@ def _write(scan: Scan, summaries: list[TableSummary], options: argparse.Namespac
     """Write what the options ask for; returns a line for each output."""
     from pipelines.decontamination import pages
     from pipelines.decontamination.clean import write_clean
+    from pipelines.decontamination.engines import Engine
     from pipelines.decontamination.scans import rows_to_drop, write_flags, write_matches
 
     lines = []
@@ -161,7 +162,7 @@ def _write(scan: Scan, summaries: list[TableSummary], options: argparse.Namespac
             options.clean,
             scanned=scan.files,
             unread=scan.sums.unread.to_dicts(),
-            jobs=options.jobs,
+            engine=Engine(options.engine if options.address else "local", options.jobs, options.address),
             overwrite=overwrite,
         )
         lines += pages.clean_page(clean, options.clean)

@@ -342,7 +342,7 @@ def describe_file(
         if is_named:
             raise _wrong_content(path, name, READABLE)
         return None
-    data = DataFile(name, relative, root, path, *known, path.stat().st_size, identity)
+    data = DataFile(name, relative, root, path.absolute(), *known, path.stat().st_size, identity)
     if data.format == "JSON" and (found := _json_format(data)) != "JSON":
         if found is None and not is_named:
             return None
@@ -441,7 +441,7 @@ def require_unchanged(file: DataFile) -> None:
 
 def file_changed(file: DataFile, found: str, expected: str) -> SourceError:
     """The error for a file that has other bytes than before."""
-    todo = "run it again when nothing writes to the file; nothing was written of this run"
+    todo = "run it again when nothing writes to the file, which all nodes of a cluster see; nothing was written of this run"
     what = "the file was changed while it was read"
     return SourceError(what, where=file.name, found=found, expected=expected, todo=todo)
 

@@ -1,7 +1,7 @@
 """Writes a corpus again without some of its rows: the same files, formats and compression, in another folder.
 
 A row that is kept keeps its bytes or its values: see `copy_rows` in pipelines.checking.corpora.
-A file is written by one process, so the bytes do not depend on how many there are.
+A file is written by one process, or one task of Ray, so the bytes do not depend on how many there are.
 """
 
 from collections import Counter
@@ -17,7 +17,7 @@ import polars as pl
 from builders.errors import DatasetError, UsageError
 from pipelines.checking.corpora import copy_rows
 from pipelines.checking.data_files import DataFile, file_changed, require_unchanged
-from pipelines.process import workers
+from pipelines.decontamination.engines import Engine, run_pieces
 from pipelines.process.files import file_sha256, locked
 from pipelines.process.outputs import KINDS, Output, claim
 from pipelines.process.stages import BYTES, stage
@@ -25,6 +25,7 @@ from pipelines.release.folder import write_json
 from pipelines.release.staging import staged_folder
 
 REPORT = "removed.json"
+LOCAL = Engine()
 DROP_SCHEMA = {"file": pl.String, "row": pl.Int64, "reason": pl.String}
 
 
@@ -69,15 +70,15 @@ def write_clean(
     *,
     scanned: Mapping[str, ScannedFile] | None = None,
     unread: Sequence[Mapping[str, Any]] = (),
-    jobs: int = 1,
+    engine: Engine = LOCAL,
     overwrite: bool = False,
 ) -> CleanCorpus:
     """Write the files of a corpus into a folder, without some rows, and removed.json, which counts them by reason.
 
     drop: the columns of DROP_SCHEMA; a row may occur several times. scanned: what the numbers of rows are of, by the name of the
     file; one that is absent had no rows; None where that is not known. unread: what the scan did not read, for removed.json.
-    target: does not exist, or is a clean copy, which is replaced once the new one is complete. jobs: how many files are written
-    at a time. overwrite: the target may hold other files, which are then gone.
+    target: does not exist, or is a clean copy, which is replaced once the new one is complete; all nodes of a cluster see it.
+    engine: what writes the files. overwrite: the target may hold other files, which are then gone.
 
     Raises UsageError where the target is in the corpus, is a folder with other content, or cannot hold two files of one
     name; SourceError for a file that cannot be read, or is not the one that was scanned; ReleaseError for a disk that is full.
@@ -94,10 +95,8 @@ def write_clean(
         staged_folder(target, "the clean corpus", marker=REPORT) as folder,
         stage("writing the clean corpus", total=sum(file.size for file in files), unit=BYTES) as advance,
     ):
-        copy, processes = partial(_copy, folder=folder), max(1, min(jobs, len(work)))
-        copied = workers.run_in_processes(
-            copy, work, processes, killed=_killed_too_often, on_end=lambda piece: advance(piece[0].size)
-        )
+        copy = partial(_copy, folder=folder.resolve())
+        copied = run_pieces(work, copy, engine, killed=_killed_too_often, on_end=lambda piece: advance(piece[0].size))
         written = sorted(copied, key=lambda file: file.file)
         counts = drop.unique().group_by("reason").len().sort("reason")
         rows_before, kept = sum(file.rows for file in written), sum(file.kept for file in written)
@@ -139,6 +138,11 @@ def _copy(work: _FileWork, folder: Path) -> CleanFile:
     """
     file, drop, scanned = work
     require_unchanged(file)
+    if not folder.is_dir():
+        todo = "name a folder that all nodes see, or use --engine local"
+        raise UsageError(
+            "a node of the cluster does not see the folder of the clean copy", where=str(folder.parent), todo=todo
+        )
     path = folder / file.relative
     path.parent.mkdir(parents=True, exist_ok=True)
     rows, kept = copy_rows(file, drop, path)

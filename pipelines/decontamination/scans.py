@@ -36,7 +36,7 @@ from pipelines.decontamination.matching import (
     short_texts,
 )
 from pipelines.process import installation
-from pipelines.process.files import file_sha256, replacing
+from pipelines.process.files import SharedFile, file_sha256, replacing
 from pipelines.process.outputs import MARK
 from pipelines.process.resumable import scratch_folder
 
@@ -50,8 +50,8 @@ PARTS = (
 def scan_partition(
     partition: Partition,
     *,
-    index: Path,
-    texts: Path | None = None,
+    index: Path | SharedFile,
+    texts: Path | SharedFile | None = None,
     threshold: float = THRESHOLD,
     whole_texts: bool = False,
     threads: int | None = None,
@@ -96,7 +96,7 @@ def read_scan(folder: Path, partitions: Sequence[Partition]) -> Iterator[BatchMa
 
 
 @lru_cache(maxsize=1)
-def load_scan(index: Path, texts: Path | None) -> tuple[Lookup, StoredTexts | None]:
+def load_scan(index: Path | SharedFile, texts: Path | SharedFile | None) -> tuple[Lookup, StoredTexts | None]:
     """An index, ready for a search, and its available texts: once in a process."""
     lookup = load_lookup(index)
     return lookup, None if texts is None else open_texts(lookup.index, texts)
@@ -200,8 +200,8 @@ def open_scan(
     """Search a corpus, for the time of the block, after which the results of its partitions are removed.
 
     Where the block ends with an error they stay, and the next scan of the same resumes. datasets: those whose texts are
-    available. whole_texts: without views and passages. checkpoints: a folder for these results and scratch files, which all
-    machines of an engine see.
+    available. whole_texts: without views and passages. checkpoints: a folder of this machine, for these results and scratch
+    files.
 
     Raises SourceError for a corpus or an index that cannot be read, and what run_partitions raises.
     """
@@ -217,33 +217,27 @@ def open_scan(
     checkpoints.mkdir(parents=True, exist_ok=True)
     load_scan.cache_clear()  # a later scan may have other texts under the same name
     with (
-        _texts_file(checkpoints.resolve(), shared=engine.name == RAY) as scratch,
+        _texts_file(checkpoints.resolve()) as scratch,
         open_checkpoints(checkpoints, scan_digest(corpus.partitions, options)) as folder,
     ):
         texts = scratch if any(available) else None
         if texts is not None:
             write_texts(tables, datasets, texts)
         threads = 1 if engine.name == RAY else None  # a task of Ray has one processor
-        work = partial(
-            scan_partition,
-            index=index.resolve(),
-            texts=texts,
-            threshold=threshold,
-            whole_texts=whole_texts,
-            threads=threads,
-        )
-        run_partitions(corpus.partitions, work, engine, folder)
+        work = partial(scan_partition, threshold=threshold, whole_texts=whole_texts, threads=threads)
+        files = {"index": index.resolve()} | ({} if texts is None else {"texts": texts})
+        run_partitions(corpus.partitions, work, engine, folder, files)
         yield Scan(corpus, tables, available, threshold, folder, index.resolve(), texts)
 
 
 @contextmanager
-def _texts_file(folder: Path, *, shared: bool) -> Iterator[Path]:
-    """A file for the texts of benchmarks, which no killed scan leaves behind. shared: other machines read it too.
+def _texts_file(folder: Path) -> Iterator[Path]:
+    """A file for the texts of benchmarks, which no killed scan leaves behind.
 
     On Linux it has no name in the folder: it ends with this process, and others open it through /proc.
     """
     with scratch_folder(folder, ".texts-") as scratch:
-        if shared or not Path("/proc/self/fd").is_dir():
+        if not Path("/proc/self/fd").is_dir():
             yield scratch / "texts.arrow"
             return
         with tempfile.TemporaryFile(dir=scratch) as file:
