@@ -39,6 +39,7 @@ SCAN_EXAMPLES = """\
   embedding-datasets contamination scan corpus/ --index my.index            Parquet, JSON lines (.gz, .zst), CSV ...
   embedding-datasets contamination scan 'data/*.jsonl.zst' --text text --index my.index
   embedding-datasets contamination scan hf://datasets/ORG/NAME@REVISION/train --index my.index
+  embedding-datasets contamination scan s3://BUCKET/corpus/ --index my.index        read by the workers
   embedding-datasets contamination scan corpus/ --index ORG/index-mteb-2.26@v1.0.0     a published index, into the cache
   embedding-datasets contamination scan corpus/ --index my.index --html report.html --matches matches.parquet
   embedding-datasets contamination scan corpus/ --index my.index --clean clean/     the corpus without these rows
@@ -233,8 +234,8 @@ def _scan_parser() -> argparse.ArgumentParser:
         "corpus",
         nargs="+",
         metavar="CORPUS",
-        help="files, folders, globs, ORG/NAME[@REVISION], hf://datasets/ORG/NAME[@REVISION]/PATH for a part of one, or the name "
-        "of a release",
+        help="files, folders, globs, addresses such as s3://BUCKET/FOLDER, ORG/NAME[@REVISION], "
+        "hf://datasets/ORG/NAME[@REVISION]/PATH for a part of one, or the name of a release",
     )
     add(
         "--index",

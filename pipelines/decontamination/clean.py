@@ -4,6 +4,7 @@ A row that is kept keeps its bytes or its values: see `copy_rows` in pipelines.c
 A file is written by one process, or one task of Ray, so the bytes do not depend on how many there are.
 """
 
+import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -16,9 +17,9 @@ import polars as pl
 
 from builders.errors import DatasetError, UsageError
 from pipelines.checking.corpora import copy_rows
-from pipelines.checking.data_files import DataFile, file_changed, require_unchanged
+from pipelines.checking.data_files import DataFile, file_changed, open_bytes, require_unchanged
 from pipelines.decontamination.engines import Engine, run_pieces
-from pipelines.process.files import file_sha256, locked
+from pipelines.process.files import locked
 from pipelines.process.outputs import KINDS, Output, claim
 from pipelines.process.stages import BYTES, stage
 from pipelines.release.folder import write_json
@@ -109,6 +110,8 @@ def check_target(files: Sequence[DataFile], target: Path) -> None:
     """Raise UsageError where a clean copy of these files cannot be written to a folder; see `write_clean`."""
     inside, resolve = target.resolve(), cache(Path.resolve)
     for file in files:
+        if file.address:
+            continue
         root = resolve(file.root)
         if inside == root or root in inside.parents or inside in root.parents or inside in file.path.resolve().parents:
             what = "the clean corpus cannot be written into the corpus itself"
@@ -146,7 +149,8 @@ def _copy(work: _FileWork, folder: Path) -> CleanFile:
     path = folder / file.relative
     path.parent.mkdir(parents=True, exist_ok=True)
     rows, kept = copy_rows(file, drop, path)
-    digest = file_sha256(file.path)
+    with open_bytes(file) as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
     require_unchanged(file)
     if scanned is not None and rows != scanned.rows:
         raise file_changed(file, f"{rows:,} rows", f"{scanned.rows:,}")

@@ -126,7 +126,7 @@ def killed_too_often(partition: Partition, attempts: int, found: str) -> Dataset
     """The error for a partition whose workers are killed again and again."""
     return DatasetError(
         f"a worker was killed {attempts} times while it read the same part of the corpus",
-        where=f"{partition.file.name}, from row {partition.first_row}",
+        where=partition.where,
         found=found,
         todo="if memory was short, use fewer workers; what is finished is not repeated",
     )
@@ -223,6 +223,6 @@ def _run_partition(
         raise
     except Exception as error:  # a mistake of ours: only this process knows where, and not all errors can be sent
         logger.exception("partition %d", partition.number)
-        what, place = "a partition cannot be read", f"{partition.file.name}, from row {partition.first_row}"
-        raise DatasetError(what, where=place, found=f"{type(error).__name__}: {error}"[:300]) from None
+        what = "a partition cannot be read"
+        raise DatasetError(what, where=partition.where, found=f"{type(error).__name__}: {error}"[:300]) from None
     return None

@@ -9,7 +9,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builders.batches import map_in_order
-from pipelines.checking.corpora import Corpus, Partition, read_partition
+from pipelines.checking.addresses import ADDRESS, find_size
+from pipelines.checking.corpora import HUB, Corpus, Partition, read_partition
 from pipelines.checking.data_files import require_unchanged
 from pipelines.decontamination.clean import DROP_SCHEMA, ScannedFile
 from pipelines.decontamination.engines import RAY, Engine, open_checkpoints, read_results, run_partitions, scan_digest
@@ -59,7 +60,8 @@ def scan_partition(
     """The matches of a partition, as a frame of one row for `read_scan`; an engine runs it through `functools.partial`.
 
     index: its file, which a process reads once. texts: the file of the available texts, which `write_texts` writes. threads: on
-    which the batches are searched, by default as many as polars has. The result of the first partition of a file has its digest.
+    which the batches are searched, by default as many as polars has. The result of the first partition of a local file has its
+    digest. Rows of a partition that is cut are numbered from 0.
 
     Raises SourceError for a corpus or an index that cannot be read, and for a file that is changed meanwhile.
     """
@@ -68,7 +70,7 @@ def scan_partition(
     lookup, source = load_scan(index, texts)
     find = partial(find_matches, lookup, source=source, threshold=threshold, whole_texts=whole_texts)
     found = list(map_in_order(find, read_partition(partition), threads=threads or pl.thread_pool_size()))
-    digest = file_sha256(file.path) if partition.first_row == 0 else None
+    digest = file_sha256(file.path) if partition.first_row == 0 and not file.address else None
     require_unchanged(file)
     joined = {
         name: pl.concat([pl.DataFrame(schema=schema), *(getattr(batch, name) for batch in found)])
@@ -90,8 +92,10 @@ def scan_partition(
 
 def read_scan(folder: Path, partitions: Sequence[Partition]) -> Iterator[BatchMatches]:
     """The matches of each partition, over all of its batches, in the order given. folder: the checkpoints of the scan."""
-    for result in read_results(folder, partitions):
+    for partition, result in zip(partitions, read_results(folder, partitions), strict=True):
         matches, short, coverage = (pl.DataFrame(result[name][0].struct.unnest()) for name, _ in PARTS)
+        if partition.is_cut:
+            matches = matches.with_columns(pl.col("corpus_row") + partition.first_row)
         yield BatchMatches(matches, short, result["rows"][0], result["texts"][0], coverage)
 
 
@@ -132,11 +136,21 @@ class Scan:
 
     @cached_property
     def partitions(self) -> list[Partition]:
-        """The partitions in such an order that their matches follow each other in the order of the contract."""
-        return sorted(
+        """The partitions in such an order that their matches follow each other in the order of the contract.
+
+        Each knows its first row, by now also one that is cut.
+        """
+        ordered = sorted(
             self.corpus.partitions,
             key=lambda partition: (partition.file.name.encode(), partition.first_row, partition.number),
         )
+        results = read_results(self.folder, (partition for partition in ordered if partition.is_cut))
+        numbered, rows = list[Partition](), Counter[str]()
+        for partition in ordered:
+            name = partition.file.name
+            numbered.append(replace(partition, first_row=rows[name]) if partition.is_cut else partition)
+            rows[name] += next(results)["rows"][0] if partition.is_cut else 0
+        return numbered
 
     def results(self) -> Iterator[BatchMatches]:
         """The results of `partitions`."""
@@ -154,7 +168,7 @@ class Scan:
         for partition, result in zip(self.partitions, read_results(self.folder, self.partitions), strict=True):
             before = read.get(partition.file.name, ScannedFile("", 0))
             sha256, rows = result.select("sha256", "rows").row(0)
-            read[partition.file.name] = ScannedFile(before.sha256 or sha256, before.rows + rows)
+            read[partition.file.name] = ScannedFile(before.sha256 or sha256 or "", before.rows + rows)
         return read
 
     def load(self) -> tuple[Lookup, StoredTexts | None]:
@@ -246,9 +260,7 @@ def _texts_file(folder: Path) -> Iterator[Path]:
 
 def _add_up(scan: Scan) -> Sums:
     waiting, short = [pl.DataFrame(schema=FOUND_SCHEMA)], list[pl.DataFrame]()
-    skipped = [
-        (name, "format", Path(name).stat().st_size if Path(name).is_file() else 0) for name in scan.corpus.skipped
-    ]
+    skipped = [(name, "format", _size_of(name)) for name in scan.corpus.skipped]
     coverage = [pl.DataFrame(skipped, COVERAGE_SCHEMA, orient="row")]
     rows = texts = rows_found = 0
     for result in scan.results():
@@ -271,6 +283,13 @@ def _add_up(scan: Scan) -> Sums:
     return Sums(
         found, counted, rows, texts, rows_found, sizes.filter(~is_read), int(sizes.filter(is_read)["bytes"].sum())
     )
+
+
+def _size_of(name: str) -> int:
+    """The size of a file that was skipped; 0 of one on the Hub, which was not fetched."""
+    if ADDRESS.fullmatch(name) and not name.startswith(HUB):
+        return find_size(name)
+    return Path(name).stat().st_size if Path(name).is_file() else 0
 
 
 def _as_found(matches: pl.DataFrame) -> pl.DataFrame:

@@ -15,13 +15,14 @@ from pipelines.decontamination.ray_engine import PACKAGES
 from tests.pipelines.decontamination.test_clean import content, run_scan
 from tests.pipelines.decontamination.test_engines import wait_until
 from tests.support.benchmark_tables import LATIN, sentence
+from tests.support.buckets import open_bucket, upload
 from tests.support.clusters import blind_node, finish, open_cluster, start_scan
 from tests.support.corpus_work import list_texts
 from tests.support.foreign import write_json_lines
 from tests.support.paths import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.extra("ray")]
-can_hide = subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode == 0
+CAN_HIDE = subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode == 0
 OPTIONS = (
     "--index",
     "hidden/my.index",
@@ -62,9 +63,9 @@ def outputs(name: str) -> tuple[str, ...]:
     return "--matches", f"{name}.parquet", "--clean", name
 
 
-def start(folder: Path, address: str) -> "subprocess.Popen[str]":
+def start(folder: Path, address: str, corpus: str = "corpus") -> "subprocess.Popen[str]":
     """The same scan on a cluster, in many partitions, into `cluster`."""
-    return start_scan(folder, 2_000, "corpus", *OPTIONS, *outputs("cluster"), "--engine", "ray", "--address", address)
+    return start_scan(folder, 2_000, corpus, *OPTIONS, *outputs("cluster"), "--engine", "ray", "--address", address)
 
 
 def assert_equal(folder: Path) -> None:
@@ -92,11 +93,23 @@ def test_nodes_that_come_go_and_are_killed_do_not_change_a_byte(scanned: Path) -
     assert_equal(scanned)
 
 
-@pytest.mark.skipif(not can_hide, reason="no right to hide a folder from a process")
+@pytest.mark.skipif(not CAN_HIDE, reason="no right to hide a folder from a process")
 def test_a_node_that_sees_neither_cache_nor_index_nor_our_package_works(scanned: Path) -> None:
     hidden = [scanned / "cache", scanned / "hidden", *(ROOT / name for name in PACKAGES)]
     with open_cluster() as cluster, blind_node(cluster.address, *hidden):
         finish(start(scanned, cluster.address))
+    assert_equal(scanned)
+
+
+@pytest.mark.skipif(not CAN_HIDE, reason="no right to hide a folder from a process")
+def test_a_corpus_on_s3_is_read_by_the_nodes(scanned: Path) -> None:
+    """They see no file of it, nor of the cache."""
+    with open_bucket() as client:
+        address = upload(client, scanned / "corpus")
+        assert run_scan("scan", address, *OPTIONS, "--matches", "local.parquet") == 0
+        hidden = scanned / "cache", scanned / "hidden", scanned / "corpus"
+        with open_cluster() as cluster, blind_node(cluster.address, *hidden):
+            finish(start(scanned, cluster.address, address))
     assert_equal(scanned)
 
 
