@@ -263,7 +263,8 @@ def _scan_parser() -> argparse.ArgumentParser:
     output = partial(command.add_output, arguments)
     output("--matches", "matches", metavar="FILE", help="write every match, as Parquet")
     output("--flag", "flags", metavar="FILE", help="write the rows of the benchmarks that were found, as Parquet")
-    output("--clean", "clean", metavar="DIR", help="write the corpus without the rows that have a match")
+    about_clean = "write the corpus without the rows that have a match, into a folder or to an address"
+    output("--clean", "clean", type=_path_or_address, metavar="DIR", help=about_clean)
     output("--html", "page", metavar="FILE", help="write a page to read in a browser, texts side by side")
     add("--json", action="store_true", help="one JSON object per dataset, split and column on stdout, for programs")
     add(
@@ -314,6 +315,12 @@ def _add_foreign_options(arguments: argparse.ArgumentParser) -> None:
     for name, metavar in (("--language", "CODE"), ("--map", "OURS=THEIRS"), ("--subset", "NAME")):
         others.add_argument(name, action="append", default=[], metavar=metavar, help="see check --help; repeatable")
     arguments.set_defaults(scale=None)
+
+
+def _path_or_address(text: str) -> Path | str:
+    from pipelines.process.addresses import ADDRESS
+
+    return text.rstrip("/") if ADDRESS.fullmatch(text) else Path(text)
 
 
 def _share(text: str) -> float:

@@ -24,7 +24,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builders.errors import SourceError, UsageError
-from pipelines.checking.addresses import ADDRESS, find_line
 from pipelines.checking.batches import BATCH_ROWS, Collector, TextBatch, may_hold_text, row_error
 from pipelines.checking.data_files import (
     ARROW_MAGIC,
@@ -65,6 +64,7 @@ from pipelines.checking.rows import (
 from pipelines.checking.targets import locate_target, resolve_targets
 from pipelines.hub import client, repository
 from pipelines.hub.client import HubClient
+from pipelines.process.addresses import ADDRESS, find_line
 from pipelines.process.safe_text import first_line
 from pipelines.process.stages import BYTES, stage
 from pipelines.raw.digests import default_cache

@@ -27,7 +27,6 @@ import pyarrow as pa
 
 from builders.errors import SourceError, UsageError
 from builders.tasks import EVALUATED
-from pipelines.checking.addresses import AddressedFile, find_version, list_addresses, open_address, read_range
 from pipelines.checking.formats import (
     ARROW,
     COMPRESSIONS,
@@ -40,6 +39,7 @@ from pipelines.checking.formats import (
     extension,
     refuse_expansion,
 )
+from pipelines.process.addresses import AddressedFile, find_version, list_addresses, open_address, read_range
 from pipelines.process.safe_text import first_line
 from pipelines.raw.pins import HEAD, describe_content, read_head
 from pipelines.release.resolution import CARD, Files, declared_configs, is_inside, resolve_files

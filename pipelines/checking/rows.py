@@ -31,7 +31,6 @@ from builders.reading.json import read_elements
 from builders.reading.lines import split_lines
 from builders.reading.values import shorten
 from builders.spec import Raw
-from pipelines.checking.addresses import open_address
 from pipelines.checking.batches import (
     BATCH_ROWS,
     LABELS,
@@ -48,6 +47,7 @@ from pipelines.checking.batches import (
 )
 from pipelines.checking.data_files import ARROW_MAGIC, PIECE, DataFile, open_native, open_stream
 from pipelines.checking.formats import count_bytes, refuse_expansion
+from pipelines.process.addresses import open_address
 from pipelines.process.safe_text import first_line
 
 

@@ -19,7 +19,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builders.batches import map_in_order
-from pipelines.checking.addresses import ADDRESS, find_size
 from pipelines.checking.corpora import HUB, Corpus, Partition, read_partition
 from pipelines.checking.data_files import require_unchanged
 from pipelines.decontamination.clean import DROP_SCHEMA, ScannedFile
@@ -37,6 +36,7 @@ from pipelines.decontamination.matching import (
     short_texts,
 )
 from pipelines.process import installation
+from pipelines.process.addresses import ADDRESS, find_size
 from pipelines.process.files import SharedFile, file_sha256, replacing
 from pipelines.process.outputs import MARK
 from pipelines.process.resumable import scratch_folder

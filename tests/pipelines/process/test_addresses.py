@@ -164,3 +164,25 @@ def test_a_scan_and_a_clean_copy_are_those_of_the_same_files_here(
     assert len(here) == 20
     assert there.with_columns(pl.col("corpus_file").str.replace(address, "scanned", literal=True)).equals(here)
     assert content(tmp_path / "there") == content(tmp_path / "here")
+
+
+def test_a_clean_copy_at_an_address_is_the_one_of_a_folder(
+    tmp_path: Path, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    address = upload(client, write_corpus(tmp_path / "to-clean"))
+    write_json_lines(tmp_path / "test.jsonl", *({"text": TEXTS[row], "label": 0} for row in (3, 150)))
+    assert run_scan("index", "test.jsonl", "--task", "Classification", "--output", "my.index") == 0
+    scan = "scan", address, "--index", "my.index", "--cache", "cache", "--clean"
+    assert run_scan(*scan, "here") == 0
+    target = f"s3://{BUCKET}/cleaned/"
+    assert run_scan(*scan, target) == 0
+    listed = client.list_objects_v2(Bucket=BUCKET, Prefix="cleaned/")["Contents"]
+    there = {each["Key"]: client.get_object(Bucket=BUCKET, Key=each["Key"])["Body"].read() for each in listed}
+    assert there == {f"cleaned/{name}": data for name, data in content(tmp_path / "here").items()}
+    with pytest.raises(UsageError, match="files are at the address of an output"):
+        run_scan(*scan, target)
+    assert run_scan(*scan, target, "--overwrite") == 0
+    for inside in (address, f"{address}/sub/clean", f"s3://{BUCKET}"):
+        with pytest.raises(UsageError, match="into the corpus itself"):
+            run_scan(*scan, inside, "--overwrite")

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from glob import has_magic
 from itertools import takewhile
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import fsspec
@@ -112,6 +112,25 @@ def open_address(address: str) -> "AddressReader":
         system, path = fsspec.core.url_to_fs(address)
         options = {"cache_type": "blockcache", "cache_options": {"maxblocks": BLOCKS}}
         return AddressReader(address, system.open(path, "rb", block_size=BLOCK, **options))
+
+
+def upload(path: Path, address: str, relative: str) -> None:
+    """Write a local file below an address. Raises SourceError as `list_addresses` does."""
+    with _reading(f"{address}/{relative}"):
+        system, folder = fsspec.core.url_to_fs(address)
+        system.put_file(str(path), f"{folder}/{relative}")
+
+
+def require_free(address: str, marker: str, *, overwrite: bool) -> None:
+    """Raise UsageError where files are below an address, unless they may be replaced. marker: a file there that is removed."""
+    with _reading(address):
+        system, folder = fsspec.core.url_to_fs(address)
+        system.invalidate_cache()
+        if (found := sorted(system.find(folder))) and not overwrite:
+            todo = "name an address without files, or pass --overwrite, which replaces files of the same names"
+            raise UsageError("files are at the address of an output", where=address, found=found[0], todo=todo)
+        if f"{folder}/{marker}" in found:
+            system.rm_file(f"{folder}/{marker}")
 
 
 class AddressReader(io.RawIOBase):
