@@ -68,7 +68,9 @@ def run_on_ray(
     """
     with _cluster(processes, address) as ray:
         run = ray.remote(num_cpus=1, max_retries=ATTEMPTS - 1)(_run)
-        given = files if address is None else {name: _read_shared(path) for name, path in files.items()}
+        given: Mapping[str, Any] = files
+        if address is not None:
+            given = {name: SharedFile(path, pa.memory_map(str(path)).read_buffer()) for name, path in files.items()}
         versions = {name: version(name) for name in LIBRARIES}
         shared = [ray.put((partial(work, **given), versions))]  # in a list, or each task would load it again
         waiting, running = iter(pieces), dict[Any, Piece]()
@@ -81,11 +83,6 @@ def run_on_ray(
             for task in ray.wait(list(running), timeout=WAIT)[0]:
                 piece = running.pop(task)
                 yield piece, _result(ray, task, partial(killed, piece, ATTEMPTS))
-
-
-def _read_shared(path: Path) -> SharedFile:
-    with pa.memory_map(str(path)) as file:
-        return SharedFile(path, file.read_buffer())
 
 
 def _run(shared: list[Any], piece: Any) -> Any:
@@ -132,7 +129,10 @@ def _cluster(processes: int, address: str | None) -> Iterator[Any]:
                 "address": "local", "num_cpus": processes, "num_gpus": 0, "include_dashboard": False,
                 "object_store_memory": MEMORY, "_temp_dir": folder,
             }  # fmt: skip
-            environment |= OWN | {"PYTHONPATH": _python_path()}
+            # The current folder may have a package called pipelines.
+            environment |= OWN | {
+                "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+            }
         else:
             _require_answer(address)
         stack.enter_context(workers.set_environment(environment))
@@ -164,11 +164,6 @@ def _no_answer(address: str | None, found: str) -> DatasetError:
         return DatasetError("Ray cannot be started", found=found, todo="use --engine local")
     todo = "see that the cluster runs (ray status) and has the same versions of Ray and Python"
     return UsageError("Ray does not answer", where=address, found=found, todo=todo)
-
-
-def _python_path() -> str:
-    """Where workers find our packages: the current folder may have a package called pipelines."""
-    return os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
 
 
 @contextmanager

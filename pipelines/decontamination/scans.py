@@ -36,7 +36,7 @@ from pipelines.decontamination.matching import (
     short_texts,
 )
 from pipelines.process import installation
-from pipelines.process.addresses import ADDRESS, find_size
+from pipelines.process.addresses import ADDRESS, find_version
 from pipelines.process.files import SharedFile, file_sha256, replacing
 from pipelines.process.outputs import MARK
 from pipelines.process.resumable import scratch_folder
@@ -288,7 +288,7 @@ def _add_up(scan: Scan) -> Sums:
 def _size_of(name: str) -> int:
     """The size of a file that was skipped; 0 of one on the Hub, which was not fetched."""
     if ADDRESS.fullmatch(name) and not name.startswith(HUB):
-        return find_size(name)
+        return int(find_version(name).partition(" ")[0])
     return Path(name).stat().st_size if Path(name).is_file() else 0
 
 

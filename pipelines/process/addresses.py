@@ -47,8 +47,7 @@ def list_addresses(name: str) -> list[AddressedFile]:
 
     Raises SourceError where nothing is there or it cannot be read, UsageError for a file system that is not installed.
     """
-    with _reading(name):
-        system, path = fsspec.core.url_to_fs(name)
+    with _reading(name) as (system, path):
         system.invalidate_cache()
         if has_magic(path):
             base, found = PurePosixPath(*takewhile(lambda part: not has_magic(part), PurePosixPath(path).parts)), {}
@@ -68,27 +67,21 @@ def list_addresses(name: str) -> list[AddressedFile]:
 
 
 def find_version(address: str) -> str:
-    """The version of a file, as it is now; `no file` where it is gone. Raises SourceError as `list_addresses` does."""
-    with _reading(address):
-        system, path = fsspec.core.url_to_fs(address)
+    """The version of a file, as it is now: its size, a space, and its ETag or time of change; `0 no file` where it is gone.
+
+    Raises SourceError as `list_addresses` does.
+    """
+    with _reading(address) as (system, path):
         system.invalidate_cache()
         try:
             return _version(system.info(path))
         except FileNotFoundError:
-            return "no file"
-
-
-def find_size(address: str) -> int:
-    """The size of a file in bytes. Raises SourceError as `list_addresses` does."""
-    with _reading(address):
-        system, path = fsspec.core.url_to_fs(address)
-        return int(system.size(path))
+            return "0 no file"
 
 
 def read_range(address: str, start: int, stop: int) -> bytes:
     """Some bytes of a file; fewer at its end. Raises SourceError as `list_addresses` does."""
-    with _reading(address):
-        system, path = fsspec.core.url_to_fs(address)
+    with _reading(address) as (system, path):
         return bytes(system.cat_file(path, start=start, end=stop))
 
 
@@ -108,23 +101,20 @@ def find_line(address: str, offset: int, size: int) -> int:
 
 def open_address(address: str) -> "AddressReader":
     """A file, to be read in blocks, anywhere. Raises SourceError as `list_addresses` does, also from any read."""
-    with _reading(address):
-        system, path = fsspec.core.url_to_fs(address)
+    with _reading(address) as (system, path):
         options = {"cache_type": "blockcache", "cache_options": {"maxblocks": BLOCKS}}
         return AddressReader(address, system.open(path, "rb", block_size=BLOCK, **options))
 
 
 def upload(path: Path, address: str, relative: str) -> None:
     """Write a local file below an address. Raises SourceError as `list_addresses` does."""
-    with _reading(f"{address}/{relative}"):
-        system, folder = fsspec.core.url_to_fs(address)
-        system.put_file(str(path), f"{folder}/{relative}")
+    with _reading(f"{address}/{relative}") as (system, target):
+        system.put_file(str(path), target)
 
 
 def require_free(address: str, marker: str, *, overwrite: bool) -> None:
     """Raise UsageError where files are below an address, unless they may be replaced. marker: a file there that is removed."""
-    with _reading(address):
-        system, folder = fsspec.core.url_to_fs(address)
+    with _reading(address) as (system, folder):
         system.invalidate_cache()
         if (found := sorted(system.find(folder))) and not overwrite:
             todo = "name an address without files, or pass --overwrite, which replaces files of the same names"
@@ -169,10 +159,10 @@ def _version(info: Mapping[str, Any]) -> str:
 
 
 @contextmanager
-def _reading(address: str) -> Iterator[None]:
-    """Say in words what file systems say in exceptions of their own."""
+def _reading(address: str) -> Iterator[tuple[Any, str]]:
+    """The file system of an address, and the path in it. What it says in exceptions of its own is said in words."""
     try:
-        yield
+        yield fsspec.core.url_to_fs(address)
     except DatasetError:
         raise
     except Exception as error:
