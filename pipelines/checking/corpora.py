@@ -361,11 +361,6 @@ class Corpus:
     skipped: tuple[str, ...]
     empty: tuple[DataFile, ...] = ()
 
-    @property
-    def size(self) -> int:
-        """The bytes of all partitions on disk."""
-        return sum(partition.size for partition in self.partitions)
-
 
 def open_corpus(
     names: Sequence[str],
