@@ -6,6 +6,7 @@ Nothing here reads a file or opens a socket.
 from __future__ import annotations
 
 import inspect
+import io
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -367,7 +368,7 @@ class Raw:
 
     name: how errors call it (`cedr/main/train.jsonl`). path: the file, or the archive that holds it as `member`.
     limit: read no more than this many records (the command line's --limit). watch: called
-    while the file is read, with the offset in bytes.
+    while the file is read, with the offset in bytes. opener: opens a file that is not on this machine; `path` is then its name.
     """
 
     name: str
@@ -375,6 +376,7 @@ class Raw:
     member: str | None = None
     limit: int | None = None
     watch: Callable[[int], object] | None = field(default=None, compare=False)
+    opener: Callable[[], io.RawIOBase] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)

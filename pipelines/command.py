@@ -64,8 +64,11 @@ def add_releases_option(arguments: argparse.ArgumentParser, name: str = "--relea
 
 
 def add_output(arguments: argparse.ArgumentParser, option: str, kind: str, **details: Any) -> None:
-    """Add an option that names a file or folder to write. kind: a key of `pipelines.process.outputs.KINDS`."""
-    added = arguments.add_argument(option, type=Path, **details)
+    """Add an option that names a file or folder to write. kind: a key of `pipelines.process.outputs.KINDS`.
+
+    A value that is not a path is not compared with others: the command does so.
+    """
+    added = arguments.add_argument(option, **{"type": Path} | details)
     outputs = arguments.get_default("outputs")
     if outputs is None:
         outputs = {}
@@ -94,7 +97,7 @@ def claim_outputs(options: argparse.Namespace) -> None:
     outputs = [
         Output(option, vars(options)[dest], KINDS[kind])
         for dest, (option, kind) in named.items()
-        if vars(options)[dest] is not None
+        if isinstance(vars(options)[dest], Path)
     ]
     values = [value for dest, value in vars(options).items() if dest not in {*named, "outputs"}]
     flat = [item for value in values for item in (value if isinstance(value, list | tuple) else [value])]

@@ -39,6 +39,7 @@ SCAN_EXAMPLES = """\
   embedding-datasets contamination scan corpus/ --index my.index            Parquet, JSON lines (.gz, .zst), CSV ...
   embedding-datasets contamination scan 'data/*.jsonl.zst' --text text --index my.index
   embedding-datasets contamination scan hf://datasets/ORG/NAME@REVISION/train --index my.index
+  embedding-datasets contamination scan s3://BUCKET/corpus/ --index my.index        read by the workers
   embedding-datasets contamination scan corpus/ --index ORG/index-mteb-2.26@v1.0.0     a published index, into the cache
   embedding-datasets contamination scan corpus/ --index my.index --html report.html --matches matches.parquet
   embedding-datasets contamination scan corpus/ --index my.index --clean clean/     the corpus without these rows
@@ -129,6 +130,7 @@ def _scan(options: argparse.Namespace) -> int:
 def _write(scan: Scan, summaries: list[TableSummary], options: argparse.Namespace) -> list[str]:
     """Write what the options ask for; returns a line for each output."""
     from pipelines.decontamination import clean, pages, scans
+    from pipelines.decontamination.engines import Engine
 
     lines = []
     if options.matches:
@@ -147,7 +149,7 @@ def _write(scan: Scan, summaries: list[TableSummary], options: argparse.Namespac
             options.clean,
             scanned=scan.files,
             unread=scan.sums.unread.to_dicts(),
-            jobs=options.jobs,
+            engine=Engine(options.engine if options.address else "local", options.jobs, options.address),
             overwrite=options.overwrite,
         )
         lines += pages.clean_page(cleaned, options.clean)
@@ -217,8 +219,8 @@ def _scan_parser() -> argparse.ArgumentParser:
         "corpus",
         nargs="+",
         metavar="CORPUS",
-        help="files, folders, globs, ORG/NAME[@REVISION], hf://datasets/ORG/NAME[@REVISION]/PATH for a part of one, or the name "
-        "of a release",
+        help="files, folders, globs, addresses such as s3://BUCKET/FOLDER, ORG/NAME[@REVISION], "
+        "hf://datasets/ORG/NAME[@REVISION]/PATH for a part of one, or the name of a release",
     )
     add(
         "--index",
@@ -246,7 +248,8 @@ def _scan_parser() -> argparse.ArgumentParser:
     output = partial(command.add_output, arguments)
     output("--matches", "matches", metavar="FILE", help="write every match, as Parquet")
     output("--flag", "flags", metavar="FILE", help="write the rows of the benchmarks that were found, as Parquet")
-    output("--clean", "clean", metavar="DIR", help="write the corpus without the rows that have a match")
+    about_clean = "write the corpus without the rows that have a match, into a folder or to an address"
+    output("--clean", "clean", type=_path_or_address, metavar="DIR", help=about_clean)
     output("--html", "page", metavar="FILE", help="write a page to read in a browser, texts side by side")
     add("--json", action="store_true", help="one JSON object per dataset, split and column on stdout, for programs")
     add(
@@ -297,6 +300,12 @@ def _add_foreign_options(arguments: argparse.ArgumentParser) -> None:
     for name, metavar in (("--language", "CODE"), ("--map", "OURS=THEIRS"), ("--subset", "NAME")):
         others.add_argument(name, action="append", default=[], metavar=metavar, help="see check --help; repeatable")
     arguments.set_defaults(scale=None)
+
+
+def _path_or_address(text: str) -> Path | str:
+    from pipelines.process.addresses import ADDRESS
+
+    return text.rstrip("/") if ADDRESS.fullmatch(text) else Path(text)
 
 
 def _share(text: str) -> float:

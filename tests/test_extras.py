@@ -83,7 +83,7 @@ def test_without_a_package_its_tests_are_skipped_with_the_extra_that_has_it(pack
 def test_every_optional_package_is_listed_with_an_extra_that_has_it() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     assert set(EXTRAS.values()) <= extras.keys()
-    with_tests = {"test", "scores", "sign", "warc", "stress", "benchmarks"}
+    with_tests = {"test", "s3", "scores", "sign", "warc", "stress", "benchmarks"}
     declared = {
         line.split("[")[0].split(">")[0].split("=")[0] for extra in extras.keys() - with_tests for line in extras[extra]
     }

@@ -204,7 +204,6 @@ OPENERS = {
     "pipelines.raw.heads": "the first records of a raw file",
     "pipelines.decontamination.engines": "results of partitions",
     "pipelines.decontamination.index_file": "indexes",
-    "pipelines.decontamination.ray_engine": "results of partitions",
 }
 OPENING = re.compile(
     r"(?:scan|read)_(?:parquet|csv|ndjson|json|ipc|avro|excel|json_lines)|read_table|ParquetFile|load_dataset"

@@ -123,7 +123,7 @@ def tar_files(raw: Raw) -> Iterator[tuple[str, BinaryIO]]:
 
 def _open_file(raw: Raw) -> io.BufferedReader:
     try:
-        return raw.path.open("rb")
+        return raw.path.open("rb") if raw.opener is None else io.BufferedReader(raw.opener(), CHUNK)
     except OSError as error:
         raise _unreadable(
             raw, error.strerror or str(error), "a file", todo="check that the file exists and that you may read it"

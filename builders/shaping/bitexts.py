@@ -83,7 +83,7 @@ def build_bitext(raw: RawFiles, bitext: Bitext, *, rows: int, clean: bool = Fals
 
     Raises SourceError for texts and pairs that were not measured.
     """
-    different, dropped, observed = _different_pairs(bitext, raw.files, raw.scratch)
+    different, dropped, observed = _different_pairs(bitext, raw.files, raw.scratch, raw.checkpoints)
     if "cosines" in raw.files:
         cosines = read_cosines(raw.whole("cosines")).of_pairs(different["query"], different["positives"].list.first())
         scored = different.with_columns(cosines.alias(COSINE))
@@ -107,11 +107,11 @@ def draw_direction(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _different_pairs(
-    bitext: Bitext, files: Mapping[str, Raw], scratch: Path
+    bitext: Bitext, files: Mapping[str, Raw], scratch: Path, checkpoints: Path | None = None
 ) -> tuple[pl.DataFrame, tuple[Dropped, ...], dict[str, int]]:
     """The pool of a bitext without repeated sides, what was dropped, and counts."""
     tokens = read_tokens(replace(files["tokens"], limit=None))
-    pool = select_pool(_pair_set(bitext), files, bitext.source, tokens, scratch, times=1)
+    pool = select_pool(_pair_set(bitext), files, bitext.source, tokens, scratch, checkpoints=checkpoints, times=1)
     russian = pl.col("positives").list.first().str.normalize("NFC")
     rows, repeated = drop(pool.rows, ~russian.is_first_distinct(), "the positive of an earlier row", split=SPLIT)
     return rows, (*pool.dropped, *repeated), pool.observed

@@ -5,13 +5,17 @@ samples what is left. Here the pool to sample from is the smallest top of the ra
 after long texts and duplicates are gone.
 """
 
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
+import msgspec
 import polars as pl
 
+from builders.batches import log_taken_over, run_once
 from builders.shaping.benchmark_index import BenchmarkIndex, read_benchmark_index
 from builders.shaping.contrastive import SPLIT, make_pairs
 from builders.shaping.measurements import LIMIT, Measurements, drop_long, hash_texts, read_tokens, texts_of
@@ -21,6 +25,7 @@ from builders.shaping.text import WHITE_SPACE
 from builders.spec import Dropped, Raw, RawFiles, Tables
 
 BATCH_ROWS = 20_000  # of a batch and a scratch file, at least
+DROPPED = "dropped.json"
 TIMES = 2  # the size of a pool, in sizes of its set
 
 
@@ -31,7 +36,8 @@ class PairSet:
     config, rows: of the set. read: batches of the source, from its raw files: number (Int64: the id in the source), query and
     positive (String, may be null), the columns of `popularity`, and what the conditions need. popularity: columns of numbers, the
     most important first; without any, all rows are alike. checks: conditions of rows to drop, by reason, in their order.
-    unique_queries: of rows with equal queries the first stays.
+    unique_queries: of rows with equal queries the first stays. parts: keys of raw files that `read` reads one after the other, so
+    that a killed build resumes with the first that is not finished; without any, all is one part.
     """
 
     config: str
@@ -40,6 +46,7 @@ class PairSet:
     popularity: tuple[str, ...] = ()
     checks: Mapping[str, pl.Expr] = field(default_factory=lambda: MappingProxyType({}))
     unique_queries: bool = True
+    parts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -70,7 +77,9 @@ def build_sets(
     index, tokens = read_benchmark_index(raw.whole("index")), read_tokens(raw.whole("tokens"))
     built = []
     for pair_set in sets:
-        pool = select_pool(pair_set, raw.files, source, tokens, raw.scratch, times=times, limit=limit)
+        pool = select_pool(
+            pair_set, raw.files, source, tokens, raw.scratch, checkpoints=raw.checkpoints, times=times, limit=limit
+        )
         sampled = sample_pool(pool, pair_set.config, index, size=pair_set.rows, clean=clean)
         split = f"{pair_set.config}/{SPLIT}"
         built.append(replace(sampled, dropped=tuple(replace(each, split=split) for each in sampled.dropped)))
@@ -99,6 +108,7 @@ def select_pool(
     tokens: Measurements | None,
     scratch: Path,
     *,
+    checkpoints: Path | None = None,
     times: int = TIMES,
     limit: int = LIMIT,
 ) -> Pool:
@@ -110,22 +120,28 @@ def select_pool(
     (after Unicode normalization to NFC), the first stays. Without popularity the rows of the pool are the first in hash
     order, the order that make_pairs samples in. Observed are counts, and of the last row in the pool the popularity.
 
-    Only numbers and hashes of the rows are in memory, about 50 bytes each; texts are in files in `scratch`.
+    Only numbers and hashes of the rows are in memory, about 50 bytes each; texts are in files in `scratch`, or in `checkpoints`,
+    from which the next build takes the parts of the source that are finished.
 
     Raises SourceError for texts that were not measured, RecipeError for a source without records.
     """
     total = 0
     ranking: list[pl.DataFrame] = []
-    parts: list[Path] = []
+    parts: list[tuple[Path, int]] = []
     dropped: list[Dropped] = []
-    for rows, of_batch in _candidates(pair_set, files, source):
-        short, of_length = drop_long(rows, tokens, limit) if tokens else (rows, ())
-        dropped += [*of_batch, *of_length]
-        numbered = short.with_columns(row=pl.int_range(total, total + short.height, dtype=pl.UInt32))
-        total += short.height
-        ranking.append(_ranked_columns(numbered, pair_set))
-        parts.append(scratch / f"{pair_set.config}-{len(parts)}.parquet")
-        numbered.select("row", "id", "query", "positives", "negatives").write_parquet(parts[-1])
+    names = pair_set.parts or ("all",)
+    folders = [(checkpoints or scratch) / f"{pair_set.config}-{name}" for name in names]
+    log_taken_over(f"parts of {pair_set.config}", folders)
+    for name, folder in zip(names, folders, strict=True):
+        own = {name: files[name]} if pair_set.parts else files
+        store = partial(_store_part, pair_set=pair_set, files=own, source=source, tokens=tokens, limit=limit)
+        run_once(folder, store)
+        for stored in sorted(folder.glob("*.parquet")):
+            ranks = pl.read_ipc(stored.with_suffix(".arrow"))
+            ranking.append(ranks.with_columns(row=pl.int_range(total, total + ranks.height, dtype=pl.UInt32)))
+            parts.append((stored, total))
+            total += ranks.height
+        dropped += msgspec.json.decode((folder / DROPPED).read_bytes(), type=list[Dropped])
     if not parts:
         raise too_few("records", "none", "one", where=f"{source}, {pair_set.config}")
     read = total + sum(each.count for each in dropped if not each.reason.endswith("(texts)"))
@@ -140,7 +156,23 @@ def select_pool(
     for name in pair_set.popularity:
         if pool.height and (value := pool[name][-1]) is not None:
             observed[f"{name} of the last row in the pool of {pair_set.config}"] = int(value)
-    return Pool(_take_texts(parts, pool), merge_dropped([*dropped, *repeated]), observed)
+    texts = _take_texts(parts, pool, scratch)
+    for folder in folders if checkpoints is None else ():
+        shutil.rmtree(folder)
+    return Pool(texts, merge_dropped([*dropped, *repeated]), observed)
+
+
+def _store_part(
+    folder: Path, *, pair_set: PairSet, files: Mapping[str, Raw], source: str, tokens: Measurements | None, limit: int
+) -> None:
+    """Write the rows of a part of a source, and what their ranking needs, in batches; and what was dropped."""
+    dropped: list[Dropped] = []
+    for number, (rows, of_batch) in enumerate(_candidates(pair_set, files, source)):
+        short, of_length = drop_long(rows, tokens, limit) if tokens else (rows, ())
+        dropped += [*of_batch, *of_length]
+        _ranked_columns(short, pair_set).write_ipc(folder / f"{number:06d}.arrow")
+        short.select("id", "query", "positives", "negatives").write_parquet(folder / f"{number:06d}.parquet")
+    (folder / DROPPED).write_bytes(msgspec.json.encode(dropped))
 
 
 def _candidates(
@@ -185,11 +217,11 @@ def _gather(batches: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
 
 
 def _ranked_columns(rows: pl.DataFrame, pair_set: PairSet) -> pl.DataFrame:
-    """What the ranking needs of a batch: row, number, popularity or hash, and the hashes of both texts in NFC."""
+    """What the ranking needs of a batch: number, popularity or hash, and the hashes of both texts in NFC."""
     texts = rows.select("query", positive=pl.col("positives").list.first()).select(pl.all().str.normalize("NFC"))
     order = {} if pair_set.popularity else {"hash": hash_order(rows["id"], f"training {pair_set.config}")}
     hashes = {f"{name} hash": pl.Series(hash_texts(texts[name]), dtype=pl.UInt64) for name in texts.columns}
-    return rows.select("row", "number", *pair_set.popularity).with_columns(**order, **hashes)
+    return rows.select("number", *pair_set.popularity).with_columns(**order, **hashes)
 
 
 def _rank(rows: pl.DataFrame, pair_set: PairSet, prefix: str) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
@@ -214,14 +246,16 @@ def _rank(rows: pl.DataFrame, pair_set: PairSet, prefix: str) -> tuple[pl.DataFr
     )
 
 
-def _take_texts(parts: list[Path], pool: pl.DataFrame) -> pl.DataFrame:
-    """The rows of a pool from scratch files, in their order, without `row`; the files are removed.
+def _take_texts(parts: list[tuple[Path, int]], pool: pl.DataFrame, scratch: Path) -> pl.DataFrame:
+    """The rows of a pool from files, each with the number of its first row, in their order.
 
-    Rows that polars selects keep all texts of their frame in memory. So each file is written again with the selected rows alone.
+    Rows that polars selects keep all texts of their frame in memory. So those of each file are written to a file alone.
     """
-    for part in parts:
-        pl.read_parquet(part).join(pool, on="row", how="semi", maintain_order="left").write_parquet(part)
-    texts = pl.concat([pl.read_parquet(part) for part in parts])
-    for part in parts:
-        part.unlink()
-    return texts.drop("row")
+    selected = [scratch / f"{number}.selected" for number in range(len(parts))]
+    for (part, first), file in zip(parts, selected, strict=True):
+        rows = pl.read_parquet(part).with_row_index("row", first)
+        rows.join(pool, on="row", how="semi", maintain_order="left").drop("row").write_parquet(file)
+    texts = pl.concat([pl.read_parquet(file, glob=False) for file in selected])
+    for file in selected:
+        file.unlink()
+    return texts

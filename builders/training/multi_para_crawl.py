@@ -67,6 +67,7 @@ SOURCE = Source(
         (CONFIG,),
     ),
     mining=mining((CONFIG,)),
+    checkpoints=True,
     citation=("snegirev2025rumteb",),
     sample={"rows": 5, "pool": 11, "mined_ranks": (2, 4)},
 )

@@ -40,7 +40,7 @@ MIN_CHARACTERS = 100
 
 def _read_stories(files: Mapping[str, Raw]) -> Iterator[pl.DataFrame]:
     """Batches: number (Int64), query, positive (String: the text of the story), rating, pluses (Int64)."""
-    for name in FILES:
+    for name in filter(files.__contains__, FILES):
         for batch in json_lines(files[name], STORY, optional=OPTIONAL):
             yield batch.select("rating", "pluses", number="id", query="title", positive="text_markdown")
 
@@ -51,7 +51,7 @@ def _pair_set(rows: int = 100_000, characters: int = MIN_CHARACTERS) -> PairSet:
         "no text: images or videos alone": text == "",
         f"a text of fewer than {characters} characters": text.str.len_chars() < characters,
     }
-    return PairSet(CONFIG, rows, _read_stories, ("rating", "pluses"), checks)
+    return PairSet(CONFIG, rows, _read_stories, ("rating", "pluses"), checks, parts=FILES)
 
 
 SOURCE = Source(
@@ -85,6 +85,7 @@ SOURCE = Source(
         (CONFIG,),
     ),
     mining=mining((CONFIG,)),
+    checkpoints=True,
     citation=("snegirev2025rumteb",),
     sample={"rows": 5, "records": 24, "characters": 20, "mined_ranks": (2, 4)},
 )

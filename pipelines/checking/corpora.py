@@ -33,7 +33,10 @@ from pipelines.checking.data_files import (
     Listing,
     data_format,
     files_below,
+    head_of,
+    list_addressed_files,
     list_local_files,
+    open_bytes,
     open_output,
 )
 from pipelines.checking.rows import (
@@ -61,10 +64,10 @@ from pipelines.checking.rows import (
 from pipelines.checking.targets import locate_target, resolve_targets
 from pipelines.hub import client, repository
 from pipelines.hub.client import HubClient
+from pipelines.process.addresses import ADDRESS, find_line
 from pipelines.process.safe_text import first_line
 from pipelines.process.stages import BYTES, stage
 from pipelines.raw.digests import default_cache
-from pipelines.raw.pins import read_head
 from pipelines.release.resolution import is_inside
 
 PARTITION_BYTES = 64 << 20
@@ -75,7 +78,8 @@ class Partition:
     """Some consecutive rows of a file.
 
     number: in the order of the corpus, from 0. start, stop: of Parquet row groups, otherwise offsets in the
-    decompressed data; stop is None for the end of the file. size: its part of the bytes on disk, for progress.
+    decompressed data; stop is None for the end of the file. size: its part of the bytes on disk, for progress. is_cut: start
+    and stop are any offsets, and a line belongs to the partition in which it begins; `first_row` is 0 until all are read.
     """
 
     number: int
@@ -85,6 +89,12 @@ class Partition:
     start: int
     stop: int | None
     size: int
+    is_cut: bool = False
+
+    @property
+    def where(self) -> str:
+        """The file and the place in it, for errors."""
+        return f"{self.file.name}, from {f'byte {self.start:,}' if self.is_cut else f'row {self.first_row}'}"
 
 
 def cut_file(file: DataFile, layout: Layout, size: int = PARTITION_BYTES) -> Iterator[Partition]:
@@ -96,9 +106,14 @@ def cut_file(file: DataFile, layout: Layout, size: int = PARTITION_BYTES) -> Ite
         for first_row, start, stop, stored in find_group_borders(file, layout, size):
             yield Partition(0, file, layout, first_row, start, stop, stored)
         return
+    if file.address and file.format in ("JSON lines", "text") and not file.compression:  # workers find the lines
+        for start in range(0, file.size, size):
+            stop = min(start + size, file.size)
+            yield Partition(0, file, layout, 0, start, stop, stop - start, is_cut=file.size > size)
+        return
     header = read_header(file) if file.format in SEPARATORS else None
     first = len(header[1]) if header else 0
-    if file.compression or file.format in ("JSON", "Arrow", "WARC") or file.size - first <= size:
+    if file.compression or file.address or file.format in ("JSON", "Arrow", "WARC") or file.size - first <= size:
         if file.compression or file.size > first:
             yield Partition(0, file, layout, 0, first, None, file.size)
         return
@@ -124,20 +139,23 @@ def read_partition(partition: Partition) -> Iterator[TextBatch]:
         case _ if file.size <= 2 * PARTITION_BYTES or not file.compression:
             yield from _read_text(partition, None)
         case _:
-            with stage(f"reading {file.path.name}", total=file.size, unit=BYTES) as advance:
+            with stage(f"reading {PurePosixPath(file.name).name}", total=file.size, unit=BYTES) as advance:
                 yield from _read_text(partition, advance)
 
 
 def _read_text(partition: Partition, advance: Callable[[int], None] | None) -> Iterator[TextBatch]:
     file, layout, row = partition.file, partition.layout, partition.first_row
-    is_array = file.format == "JSON"
-    pieces = read_rows(file) if is_array else read_lines(file, partition.start, partition.stop, row, advance)
+    start, stop = partition.start, partition.stop
+    if partition.is_cut:
+        start, stop = (find_line(file.address, offset or 0, file.size) for offset in (start, stop))
+    pieces = read_rows(file) if file.format == "JSON" else read_lines(file, start, stop, row, advance)
     if file.format not in SEPARATORS:
         parse = parse_texts if file.format == "text" else parse_lines
+        name = partition.where if partition.is_cut and not row else file.name
         for lines in pieces:
             for first in range(0, len(lines), BATCH_ROWS):
                 batch = lines[first : first + BATCH_ROWS]
-                yield parse(file.name, row, batch, layout)
+                yield replace(parse(name, row, batch, layout), file=file.name)
                 row += len(batch)
         return
     records = read_records(file, chain.from_iterable(pieces), row)
@@ -190,7 +208,7 @@ def warc_records(file: DataFile, *, as_stored: bool = False) -> Iterator[tuple[s
         todo = "pip install 'embedding-datasets[warc]'"
         raise UsageError("WARC is read by the package warcio, which is not installed", where=file.name, todo=todo)
     try:
-        with file.path.open("rb") as stream, file.path.open("rb") as stored:
+        with open_bytes(file) as stream, open_bytes(file) as stored:
             archive = import_module("warcio.archiveiterator").ArchiveIterator(stream)
             for record in archive:
                 headers = record.http_headers
@@ -295,7 +313,7 @@ def _open_copy(file: DataFile, path: Path) -> Iterator[Callable[[Records], None]
                 )
             yield lambda table: writer.write_table(table, row_group_size=len(table)) if len(table) else None
         elif file.format == "Arrow":
-            is_file = read_head(file.path).startswith(ARROW_MAGIC)
+            is_file = head_of(file).startswith(ARROW_MAGIC)
             with open_arrow(file) as (schema, _):
                 create = pa.ipc.new_file if is_file else pa.ipc.new_stream
                 yield stack.enter_context(create(str(path), schema)).write_table
@@ -343,11 +361,6 @@ class Corpus:
     skipped: tuple[str, ...]
     empty: tuple[DataFile, ...] = ()
 
-    @property
-    def size(self) -> int:
-        """The bytes of all partitions on disk."""
-        return sum(partition.size for partition in self.partitions)
-
 
 def open_corpus(
     names: Sequence[str],
@@ -358,8 +371,8 @@ def open_corpus(
     cache: Path | None = None,
     partition_bytes: int = PARTITION_BYTES,
 ) -> Corpus:
-    """The corpus that names lead to: files, folders, globs, datasets on the Hub (`ORG/NAME[@REVISION]`, or
-    `hf://datasets/ORG/NAME[@REVISION][/PATH]` for a part of one), and releases of the catalogue.
+    """The corpus that names lead to: files, folders, globs, addresses (s3://bucket/folder), datasets on the Hub
+    (`ORG/NAME[@REVISION]`, or `hf://datasets/ORG/NAME[@REVISION][/PATH]` for a part of one), and releases of the catalogue.
 
     columns: the columns with texts, by default all of strings or lists of strings but ids, addresses and labels. releases: where
     those of the catalogue are. hub: the connection to the Hub, by default with the stored login. cache: where its files are kept,
@@ -373,7 +386,7 @@ def open_corpus(
     for name in names:
         for listing in _list_name(name, releases, hub, cache):
             for file in listing.files:
-                found.setdefault(str(file.path.resolve()), file)
+                found.setdefault(file.address or str(file.path.resolve()), file)
             skipped += listing.skipped
     if not found:
         what = "no file that a corpus may have"
@@ -428,6 +441,8 @@ def _list_name(name: str, releases: Path, hub: HubClient | None, cache: Path | N
         yield _list_repository(
             root.rstrip("/"), (match["repo"], revision), (match["path"] or "").strip("/"), hub, cache
         )
+    elif ADDRESS.fullmatch(name):
+        yield list_addressed_files(name)
     elif Path(name).exists() or has_magic(name):
         yield list_local_files(name)
     else:

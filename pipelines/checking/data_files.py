@@ -11,6 +11,7 @@ hidden files are skipped without a word.
 """
 
 import glob
+import io
 import lzma
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -38,8 +39,9 @@ from pipelines.checking.formats import (
     extension,
     refuse_expansion,
 )
+from pipelines.process.addresses import AddressedFile, find_version, list_addresses, open_address, read_range
 from pipelines.process.safe_text import first_line
-from pipelines.raw.pins import describe_content, read_head
+from pipelines.raw.pins import HEAD, describe_content, read_head
 from pipelines.release.resolution import CARD, Files, declared_configs, is_inside, resolve_files
 
 # The configs of task types with several tables (corpus, queries, ...): alone, or after a subset, as in `ru-corpus`.
@@ -231,10 +233,11 @@ class Stream:
 
 
 @contextmanager
-def open_stream(path: Path, compression: Compression, name: str, start: int = 0) -> Iterator[Stream]:
-    """The bytes of a file from an offset on. name: what errors call it. Raises SourceError."""
+def open_stream(data_file: "DataFile", start: int = 0) -> Iterator[Stream]:
+    """The decompressed bytes of a file; of a plain file from an offset on. Raises SourceError."""
+    name, compression = data_file.name, data_file.compression
     try:
-        file = pa.OSFile(str(path))
+        file = open_native(data_file)
     except OSError as error:
         todo = "see that it exists and that you may read it"
         raise SourceError("cannot read the file", where=name, found=str(error)[:200], todo=todo) from error
@@ -243,6 +246,23 @@ def open_stream(path: Path, compression: Compression, name: str, start: int = 0)
         with ExitStack() as stack:
             data = stack.enter_context(lzma.open(file)) if compression == "xz" else file
             yield Stream(name, file, data if compression in ("", "xz") else pa.CompressedInputStream(file, compression))
+
+
+def open_native(file: "DataFile") -> Any:
+    """The bytes of a file as pyarrow reads them. Raises OSError, or SourceError for an address."""
+    return pa.PythonFile(open_address(file.address), "r") if file.address else pa.OSFile(str(file.path))
+
+
+def open_bytes(file: "DataFile") -> io.BufferedReader:
+    """The bytes of a file as Python reads them. Raises OSError, or SourceError for an address."""
+    return io.BufferedReader(open_address(file.address)) if file.address else file.path.open("rb")
+
+
+def head_of(file: "DataFile") -> bytes:
+    """The first bytes of a file. Raises OSError, or SourceError for an address."""
+    if file.address:
+        return read_range(file.address, 0, HEAD) if file.size else b""
+    return read_head(file.path)
 
 
 @contextmanager
@@ -272,7 +292,8 @@ class DataFile:
 
     name: what matches call it: the name on the command line and the path below it. relative: its path in a copy of the
     corpus. root: the folder that was named, or the file itself. size: in bytes. identity: what changes when its bytes do:
-    size and time of the last change, or the digest that the Hub lists.
+    size and time of the last change, or the digest that the Hub lists. address: of a file that is not on this machine, whose
+    path is then only its name.
     """
 
     name: str
@@ -283,6 +304,7 @@ class DataFile:
     compression: Compression
     size: int
     identity: str
+    address: str = ""
 
 
 @dataclass(frozen=True)
@@ -308,6 +330,23 @@ def list_local_files(name: str) -> Listing:
     return Listing(tuple(files.values()), tuple(skipped))
 
 
+def list_addressed_files(name: str) -> Listing:
+    """The files that an address leads to: a file, all below a folder, or those that match a glob.
+
+    Raises SourceError and UsageError as list_addresses does, and SourceError for a file that is not what its name says.
+    """
+    files, skipped = [], []
+    listed = list_addresses(name)
+    for each in listed:
+        path, is_named = Path(each.relative), each.address == name
+        found = describe_file(path, each.address, each.relative, each.version, path, is_named=is_named, stored=each)
+        if found is None or not is_inside(each.relative):
+            skipped.append(each.address)
+        else:
+            files.append(found)
+    return Listing(tuple(files), tuple(skipped))
+
+
 def data_format(name: str) -> tuple[Format, Compression] | None:
     """The format and the compression that the name of a file says; None for any other file."""
     bare = name.lower()
@@ -331,18 +370,26 @@ def files_below(root: Path, name: str, paths: Iterable[str], identities: dict[st
 
 
 def describe_file(
-    path: Path, name: str, relative: str, identity: str, root: Path, *, is_named: bool
+    path: Path,
+    name: str,
+    relative: str,
+    identity: str,
+    root: Path,
+    *,
+    is_named: bool,
+    stored: AddressedFile | None = None,
 ) -> DataFile | None:
-    """A file with its format; None for one that is not a data file, unless it is named itself.
+    """A file with its format; None for one that is not a data file, unless it is named itself. stored: where it is not here.
 
     Raises SourceError for a file that is not what its name says.
     """
     known = data_format(path.name)
+    size, address = (stored.size, stored.address) if stored else (path.stat().st_size, "")
+    data = DataFile(name, relative, root, path.absolute(), *(known or ("text", "")), size, identity, address)
     if known is None:
         if is_named:
-            raise _wrong_content(path, name, READABLE)
+            raise _wrong_content(data, READABLE)
         return None
-    data = DataFile(name, relative, root, path, *known, path.stat().st_size, identity)
     if data.format == "JSON" and (found := _json_format(data)) != "JSON":
         if found is None and not is_named:
             return None
@@ -431,7 +478,11 @@ def _identity(path: Path) -> str:
 
 
 def require_unchanged(file: DataFile) -> None:
-    """Raise SourceError for a local file that was changed, replaced or removed after it was listed."""
+    """Raise SourceError for a file that was changed, replaced or removed after it was listed."""
+    if file.address:
+        if (version := find_version(file.address)) != file.identity:
+            raise file_changed(file, f"size and ETag, or time of change: {version}", file.identity)
+        return
     if "-" not in file.identity:  # of the Hub: its digest
         return
     found = _identity(file.path) if file.path.is_file() else "no file"
@@ -441,7 +492,7 @@ def require_unchanged(file: DataFile) -> None:
 
 def file_changed(file: DataFile, found: str, expected: str) -> SourceError:
     """The error for a file that has other bytes than before."""
-    todo = "run it again when nothing writes to the file; nothing was written of this run"
+    todo = "run it again when nothing writes to the file, which all nodes of a cluster see; nothing was written of this run"
     what = "the file was changed while it was read"
     return SourceError(what, where=file.name, found=found, expected=expected, todo=todo)
 
@@ -451,17 +502,17 @@ def _check_content(file: DataFile) -> None:
 
     Raises SourceError.
     """
-    head = read_head(file.path)
+    head = head_of(file)
     magic = MAGIC[file.compression]
     if file.format in UNCOMPRESSED:
         magic = PARQUET_MAGIC if file.format == "Parquet" else ARROW_STREAM
     if not head.startswith((magic, ARROW_MAGIC) if file.format == "Arrow" else magic) or (
         file.compression and not head
     ):
-        raise _wrong_content(file.path, file.name, f"{file.compression or file.format} data")
+        raise _wrong_content(file, f"{file.compression or file.format} data")
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if file.format == "JSON lines" and not file.compression and text and not text.startswith((b"{", b"[")):
-        raise _wrong_content(file.path, file.name, "JSON lines: one object a line")
+        raise _wrong_content(file, "JSON lines: one object a line")
     if file.format == "JSON" and (file.compression in ("bz2", "xz") or _json_format(file) is None):
         raise SourceError(
             "neither JSON lines nor a JSON array that can be read",
@@ -479,7 +530,7 @@ def _json_format(file: DataFile) -> Format | None:
 
     `[{"text": "a"}, {"text": "b"}]` alone is an array; with more lines behind it, its lines are rows, such as chats.
     """
-    with open_stream(file.path, file.compression, file.name) as stream:
+    with open_stream(file) as stream:
         first = stream.read(SNIFFED).removeprefix(b"\xef\xbb\xbf").lstrip()
     line, end, rest = first.partition(b"\n")
     try:
@@ -491,13 +542,13 @@ def _json_format(file: DataFile) -> Format | None:
     return "JSON" if is_array else "JSON lines" if isinstance(value, dict | list) else None
 
 
-def _wrong_content(path: Path, name: str, expected: str) -> SourceError:
+def _wrong_content(file: DataFile, expected: str) -> SourceError:
     return SourceError(
         "not a file that a corpus may have"
         if expected == READABLE
         else "the file is not in the format that its name says",
-        where=name,
-        found=describe_content(read_head(path), path.stat().st_size),
+        where=file.name,
+        found=describe_content(head_of(file), file.size),
         expected=expected,
         todo="leave it out, or convert it" if expected == READABLE else "download it again, or give it the right name",
     )

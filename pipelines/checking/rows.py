@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain, islice
 from typing import Any
 
@@ -45,8 +45,9 @@ from pipelines.checking.batches import (
     shorten_json,
     table_texts,
 )
-from pipelines.checking.data_files import ARROW_MAGIC, PIECE, DataFile, open_stream
+from pipelines.checking.data_files import ARROW_MAGIC, PIECE, DataFile, open_native, open_stream
 from pipelines.checking.formats import count_bytes, refuse_expansion
+from pipelines.process.addresses import open_address
 from pipelines.process.safe_text import first_line
 
 
@@ -65,7 +66,7 @@ def read_lines(
     Raises SourceError for data that cannot be decompressed, and for a line of more than `limits.MAX_RECORD` bytes.
     """
     offset = 0 if file.compression else start
-    with open_stream(file.path, file.compression, file.name, offset) as stream:
+    with open_stream(file, offset) as stream:
         while offset < start and (skipped := stream.read(min(PIECE, start - offset))):
             offset += len(skipped)
 
@@ -92,7 +93,7 @@ def find_line_borders(file: DataFile, size: int) -> Iterator[tuple[int, int]]:
 
     The lines are counted at the speed of the disk.
     """
-    with open_stream(file.path, "", file.name) as stream:
+    with open_stream(file) as stream:
         offset, row, target = 0, 0, size
         yield offset, row
         while data := stream.read(PIECE):
@@ -367,10 +368,6 @@ def _replace_surrogates(value: Any) -> Any:
     return value
 
 
-def _is_text(value: Any) -> bool:
-    return type(value) is str or (type(value) is list and any(type(item) is str for item in value))
-
-
 BATCH_BYTES = 4 << 20  # of the values of a batch, on average
 BUFFER = 1 << 20
 
@@ -382,7 +379,9 @@ def open_parquet(file: DataFile) -> Iterator[Any]:
     Raises SourceError, on opening or from the block, where it is truncated or corrupt.
     """
     try:
-        with pq.ParquetFile(file.path, buffer_size=BUFFER, pre_buffer=False) as opened:
+        with pq.ParquetFile(
+            open_native(file) if file.address else file.path, buffer_size=BUFFER, pre_buffer=False
+        ) as opened:
             yield opened
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:  # a name in the footer with any bytes
         raise SourceError(
@@ -509,7 +508,7 @@ def _type_reason(kind: Any) -> str:
 def open_arrow(file: DataFile) -> Iterator[tuple[Any, Iterator[Any]]]:
     """The schema and the record batches of Arrow's file format, or its stream format, as `save_to_disk` writes it."""
     try:
-        with pa.memory_map(str(file.path)) as source:
+        with open_native(file) if file.address else pa.memory_map(str(file.path)) as source:
             is_file = source.read(len(ARROW_MAGIC)) == ARROW_MAGIC
             source.seek(0)
             if is_file:
@@ -571,7 +570,8 @@ def read_rows(file: DataFile) -> Iterator[list[bytes]]:
     if file.format != "JSON":
         yield from read_lines(file)
         return
-    elements, batch, size = read_elements(Raw(file.name, file.path), "[]", PIECE), list[bytes](), 0
+    raw = Raw(file.name, file.path, opener=partial(open_address, file.address) if file.address else None)
+    elements, batch, size = read_elements(raw, "[]", PIECE), list[bytes](), 0
     for _, element in elements:
         batch.append(element)
         size += len(element)

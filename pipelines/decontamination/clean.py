@@ -1,14 +1,17 @@
 """Writes a corpus again without some of its rows: the same files, formats and compression, in another folder.
 
 A row that is kept keeps its bytes or its values: see `copy_rows` in pipelines.checking.corpora.
-A file is written by one process, so the bytes do not depend on how many there are.
+A file is written by one process, or one task of Ray, so the bytes do not depend on how many there are.
 """
 
+import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cache, partial
-from pathlib import Path
+from pathlib import Path, PurePath, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -16,15 +19,17 @@ import polars as pl
 
 from builders.errors import DatasetError, UsageError
 from pipelines.checking.corpora import copy_rows
-from pipelines.checking.data_files import DataFile, file_changed, require_unchanged
-from pipelines.process import workers
-from pipelines.process.files import file_sha256, locked
+from pipelines.checking.data_files import DataFile, file_changed, open_bytes, require_unchanged
+from pipelines.decontamination.engines import Engine, run_pieces
+from pipelines.process.addresses import require_free, upload
+from pipelines.process.files import locked
 from pipelines.process.outputs import KINDS, Output, claim
 from pipelines.process.stages import BYTES, stage
 from pipelines.release.folder import write_json
 from pipelines.release.staging import staged_folder
 
 REPORT = "removed.json"
+LOCAL = Engine()
 DROP_SCHEMA = {"file": pl.String, "row": pl.Int64, "reason": pl.String}
 
 
@@ -65,53 +70,71 @@ class CleanCorpus:
 def write_clean(
     files: Sequence[DataFile],
     drop: pl.DataFrame,
-    target: Path,
+    target: Path | str,
     *,
     scanned: Mapping[str, ScannedFile] | None = None,
     unread: Sequence[Mapping[str, Any]] = (),
-    jobs: int = 1,
+    engine: Engine = LOCAL,
     overwrite: bool = False,
 ) -> CleanCorpus:
     """Write the files of a corpus into a folder, without some rows, and removed.json, which counts them by reason.
 
     drop: the columns of DROP_SCHEMA; a row may occur several times. scanned: what the numbers of rows are of, by the name of the
     file; one that is absent had no rows; None where that is not known. unread: what the scan did not read, for removed.json.
-    target: does not exist, or is a clean copy, which is replaced once the new one is complete. jobs: how many files are written
-    at a time. overwrite: the target may hold other files, which are then gone.
+    target: does not exist, or is a clean copy, which is replaced once the new one is complete; all nodes of a cluster see it. Or
+    an address, with no files yet: the copy is complete once it has removed.json.
+    engine: what writes the files. overwrite: the target may hold other files, which are then gone.
 
     Raises UsageError where the target is in the corpus, is a folder with other content, or cannot hold two files of one
     name; SourceError for a file that cannot be read, or is not the one that was scanned; ReleaseError for a disk that is full.
     """
     check_target(files, target)
-    claim([Output("--clean", target, KINDS["clean"])], overwrite=overwrite)
+    if isinstance(target, str):
+        require_free(target, REPORT, overwrite=overwrite)
+    else:
+        claim([Output("--clean", target, KINDS["clean"])], overwrite=overwrite)
     rows = {file: group["row"].unique().sort().to_numpy() for (file,), group in drop.group_by("file")}
     nothing = np.array([], dtype="i8")
     none = ScannedFile("", 0)
     known = {file.name: None if scanned is None else scanned.get(file.name, none) for file in files}
     work = [(file, rows.get(file.name, nothing), known[file.name]) for file in files]
     with (
-        locked(target.with_name(f".{target.name}.lock"), str(target), remove=True),
-        staged_folder(target, "the clean corpus", marker=REPORT) as folder,
+        _open_target(target) as folder,
         stage("writing the clean corpus", total=sum(file.size for file in files), unit=BYTES) as advance,
     ):
-        copy, processes = partial(_copy, folder=folder), max(1, min(jobs, len(work)))
-        copied = workers.run_in_processes(
-            copy, work, processes, killed=_killed_too_often, on_end=lambda piece: advance(piece[0].size)
-        )
+        copy = partial(_copy, folder=folder, address=target if isinstance(target, str) else "")
+        copied = run_pieces(work, copy, engine, killed=_killed_too_often, on_end=lambda piece: advance(piece[0].size))
         written = sorted(copied, key=lambda file: file.file)
         counts = drop.unique().group_by("reason").len().sort("reason")
         rows_before, kept = sum(file.rows for file in written), sum(file.kept for file in written)
         clean = CleanCorpus(rows_before, kept, dict(counts.iter_rows()))
         write_json(folder / REPORT, asdict(clean) | {"unread": unread, "files": [asdict(file) for file in written]})
+        if isinstance(target, str):
+            upload(folder / REPORT, target, REPORT)
     return clean
 
 
-def check_target(files: Sequence[DataFile], target: Path) -> None:
-    """Raise UsageError where a clean copy of these files cannot be written to a folder; see `write_clean`."""
-    inside, resolve = target.resolve(), cache(Path.resolve)
+@contextmanager
+def _open_target(target: Path | str) -> Iterator[Path]:
+    """The folder to write into; for an address one of this machine, for what is written last."""
+    if isinstance(target, str):
+        with TemporaryDirectory() as scratch:
+            yield Path(scratch)
+        return
+    with (
+        locked(target.with_name(f".{target.name}.lock"), str(target), remove=True),
+        staged_folder(target, "the clean corpus", marker=REPORT) as folder,
+    ):
+        yield folder.resolve()
+
+
+def check_target(files: Sequence[DataFile], target: Path | str) -> None:
+    """Raise UsageError where a clean copy of these files cannot be written to a folder or an address; see `write_clean`."""
+    inside, resolve = PurePosixPath(target) if isinstance(target, str) else target.resolve(), cache(Path.resolve)
     for file in files:
-        root = resolve(file.root)
-        if inside == root or root in inside.parents or inside in root.parents or inside in file.path.resolve().parents:
+        path: PurePath = PurePosixPath(file.address) if file.address else file.path.resolve()
+        root = PurePosixPath(file.address.removesuffix(f"/{file.relative}")) if file.address else resolve(file.root)
+        if inside == root or root in inside.parents or inside in root.parents or inside in path.parents:
             what = "the clean corpus cannot be written into the corpus itself"
             raise UsageError(what, where=str(target), found=file.name, todo="name a folder outside of the corpus")
     names = Counter(file.relative for file in files)
@@ -132,7 +155,26 @@ def _killed_too_often(work: _FileWork, attempts: int, found: str) -> DatasetErro
     return DatasetError(what, where=work[0].name, found=found, todo=todo)
 
 
-def _copy(work: _FileWork, folder: Path) -> CleanFile:
+def _copy(work: _FileWork, folder: Path, address: str) -> CleanFile:
+    """Write one file into a folder, or to an address.
+
+    Raises SourceError as _write_file does, UsageError where this machine does not see the folder.
+    """
+    if address:
+        with TemporaryDirectory() as scratch:
+            written = _write_file(work, Path(scratch))
+            upload(Path(scratch, written.file), address, written.file)
+        return written
+    if not folder.is_dir():
+        what, todo = (
+            "a node of the cluster does not see the folder of the clean copy",
+            "name one that all nodes see, or an address",
+        )
+        raise UsageError(what, where=str(folder.parent), todo=todo)
+    return _write_file(work, folder)
+
+
+def _write_file(work: _FileWork, folder: Path) -> CleanFile:
     """Write one file without some rows, whose numbers are sorted.
 
     Raises SourceError where the file is not the one that was scanned, before, after or while it was read.
@@ -142,7 +184,8 @@ def _copy(work: _FileWork, folder: Path) -> CleanFile:
     path = folder / file.relative
     path.parent.mkdir(parents=True, exist_ok=True)
     rows, kept = copy_rows(file, drop, path)
-    digest = file_sha256(file.path)
+    with open_bytes(file) as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
     require_unchanged(file)
     if scanned is not None and rows != scanned.rows:
         raise file_changed(file, f"{rows:,} rows", f"{scanned.rows:,}")

@@ -22,7 +22,7 @@ from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import polars as pl
 
@@ -86,11 +86,8 @@ def result_path(folder: Path, partition: Partition) -> Path:
     return folder / f"{partition.number:06d}.arrow"
 
 
-def write_result(folder: Path, partition: Partition, result: pl.DataFrame) -> None:
-    """Write a partition's result completely or not at all; the file is on disk before it has its name."""
-    buffer = io.BytesIO()
-    result.write_ipc(buffer, compression="zstd")
-    data = buffer.getbuffer()
+def write_result(folder: Path, partition: Partition, data: bytes) -> None:
+    """Write a partition's encoded result completely or not at all; the file is on disk before it has its name."""
     with replacing(result_path(folder, partition)) as temporary, temporary.open("wb") as file:
         file.write(hashlib.sha256(data).digest())
         file.write(data)
@@ -122,9 +119,6 @@ def _is_complete(path: Path) -> bool:
     return False
 
 
-Work = Callable[[Partition], pl.DataFrame]
-
-
 POLARS_THREADS = "POLARS_MAX_THREADS"
 
 
@@ -132,25 +126,15 @@ def killed_too_often(partition: Partition, attempts: int, found: str) -> Dataset
     """The error for a partition whose workers are killed again and again."""
     return DatasetError(
         f"a worker was killed {attempts} times while it read the same part of the corpus",
-        where=f"{partition.file.name}, from row {partition.first_row}",
+        where=partition.where,
         found=found,
         todo="if memory was short, use fewer workers; what is finished is not repeated",
     )
 
 
-def _work_and_write(partition: Partition, work: Work, folder: Path) -> None:
-    """Write the result of a partition into the folder."""
-    try:
-        write_result(folder, partition, work(partition))
-    except (DatasetError, OSError):
-        raise
-    except Exception as error:  # a mistake of ours: only this process knows where, and not all errors can be sent
-        logger.exception("partition %d", partition.number)
-        what, place = "a partition cannot be read", f"{partition.file.name}, from row {partition.first_row}"
-        raise DatasetError(what, where=place, found=f"{type(error).__name__}: {error}"[:300]) from None
-
-
 RAY = "ray"
+Work = Callable[..., pl.DataFrame]
+Piece = TypeVar("Piece")
 
 
 @dataclass(frozen=True)
@@ -166,31 +150,79 @@ class Engine:
     address: str | None = None
 
 
-def run_partitions(partitions: Sequence[Partition], work: Work, engine: Engine, folder: Path) -> None:
+def run_pieces(
+    pieces: Sequence[Piece],
+    work: Callable[..., Any],
+    engine: Engine,
+    *,
+    killed: Callable[[Piece, int, str], Exception],
+    on_end: Callable[[Piece], None],
+    files: Mapping[str, Path] | None = None,
+) -> Iterator[Any]:
+    """The results of `work` for pieces, in any order.
+
+    work, killed, on_end: as for workers.run_in_processes. files: arguments of `work` by name; a node of a cluster gets a
+    SharedFile instead of the path.
+
+    Raises the first error of `work`; that of `killed`; UsageError where Ray is not installed or its cluster does not answer.
+    """
+    if engine.name == RAY:
+        if find_spec(RAY) is None:
+            raise UsageError(
+                "Ray is not installed", todo="pip install 'embedding-datasets[ray]', or use --engine local"
+            )
+        run_on_ray = import_module("pipelines.decontamination.ray_engine").run_on_ray
+        for piece, result in run_on_ray(pieces, work, engine.workers, engine.address, killed=killed, files=files or {}):
+            yield result
+            on_end(piece)
+        return
+    processes = max(1, min(engine.workers, len(pieces)))
+    threads = {POLARS_THREADS: str(max(1, (os.cpu_count() or 1) // processes))}
+    with workers.set_environment({} if POLARS_THREADS in os.environ else threads):
+        bound = partial(work, **(files or {}))
+        yield from workers.run_in_processes(bound, pieces, processes, killed=killed, on_end=on_end)
+
+
+def run_partitions(
+    partitions: Sequence[Partition],
+    work: Work,
+    engine: Engine,
+    folder: Path,
+    files: Mapping[str, Path] | None = None,
+) -> None:
     """Have each partition's result in a folder of checkpoints; those that are there are not computed again.
 
-    work: a function of one partition that can be pickled: of a module, or a `functools.partial` of one.
+    work: a function of one partition, and of `files`, that can be pickled: of a module, or a `functools.partial` of one.
 
-    Raises the first error of `work`; DatasetError where workers are killed again and again by one partition; UsageError
-    where Ray is not installed or its cluster does not answer.
+    Raises the first error of `work`; DatasetError where workers are killed again and again by one partition; the errors of
+    run_pieces.
     """
-    if engine.name == RAY and find_spec(RAY) is None:
-        raise UsageError("Ray is not installed", todo="pip install 'embedding-datasets[ray]', or use --engine local")
     rest = unfinished(folder, partitions)
     if not rest:
         return
+    in_worker = partial(_run_partition, work=work, folder=None if engine.name == RAY else folder)
     with stage("scanning", total=sum(partition.size for partition in rest), unit=BYTES) as advance:
-        if engine.name == RAY:
-            run_on_ray = import_module("pipelines.decontamination.ray_engine").run_on_ray
-            for partition in run_on_ray(rest, work, partial(write_result, folder), engine.workers, engine.address):
-                advance(partition.size)
-            return
-        processes = min(engine.workers, len(rest))
-        threads = {POLARS_THREADS: str(max(1, (os.cpu_count() or 1) // processes))}
-        with workers.set_environment({} if POLARS_THREADS in os.environ else threads):
-            in_process = partial(_work_and_write, work=work, folder=folder)
-            finished = workers.run_in_processes(
-                in_process, rest, processes, killed=killed_too_often, on_end=lambda partition: advance(partition.size)
-            )
-            for _ in finished:
-                pass
+        for result in run_pieces(
+            rest, in_worker, engine, killed=killed_too_often, on_end=lambda part: advance(part.size), files=files
+        ):
+            if result is not None:
+                write_result(folder, *result)
+
+
+def _run_partition(
+    partition: Partition, work: Work, folder: Path | None, **files: Any
+) -> tuple[Partition, bytes] | None:
+    """Write the encoded result of a partition into the folder; without one, return it."""
+    buffer = io.BytesIO()
+    try:
+        work(partition, **files).write_ipc(buffer, compression="zstd")
+        if folder is None:
+            return partition, buffer.getvalue()
+        write_result(folder, partition, buffer.getvalue())
+    except (DatasetError, OSError):
+        raise
+    except Exception as error:  # a mistake of ours: only this process knows where, and not all errors can be sent
+        logger.exception("partition %d", partition.number)
+        what = "a partition cannot be read"
+        raise DatasetError(what, where=partition.where, found=f"{type(error).__name__}: {error}"[:300]) from None
+    return None

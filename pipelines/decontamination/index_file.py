@@ -34,7 +34,7 @@ from pipelines.decontamination.fingerprints import (
     seed_positions,
 )
 from pipelines.decontamination.views import VIEWS
-from pipelines.process.files import replacing
+from pipelines.process.files import SharedFile, replacing
 
 Array = npt.NDArray[Any]
 
@@ -263,7 +263,7 @@ def read_record(path: Path) -> Record:
         return msgspec.json.decode(read_header(metadata, RECORD), type=Record) if RECORD in metadata else Record()
 
 
-def read_index(path: Path) -> TextIndex:
+def read_index(path: Path | SharedFile) -> TextIndex:
     """The index in a file.
 
     Raises SourceError for a file that is missing, damaged, of a later format, or not an index; and where this version computes
@@ -274,7 +274,7 @@ def read_index(path: Path) -> TextIndex:
     pa.default_memory_pool().release_unused()  # what the pages of the file were decoded to
     fault = _find_fault(index)
     if fault:
-        raise _damaged(path, fault)
+        raise _damaged(path if isinstance(path, Path) else path.path, fault)
     return index
 
 
@@ -292,10 +292,11 @@ def in_groups(tables: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
 
 
 @contextmanager
-def _open_index(path: Path) -> Iterator[tuple[pq.ParquetFile, IndexHeader]]:
+def _open_index(index: Path | SharedFile) -> Iterator[tuple[pq.ParquetFile, IndexHeader]]:
     """The file of an index, for the time of the block; what cannot be read in it is a SourceError."""
+    path, source = (index.path, pa.BufferReader(index.data)) if isinstance(index, SharedFile) else (index, index)
     try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as parquet:
+        with pq.ParquetFile(source, page_checksum_verification=True) as parquet:
             yield parquet, _read_header(path, parquet)
     except FileNotFoundError:
         raise SourceError("index not found", where=str(path)) from None
@@ -463,7 +464,7 @@ class Lookup:
     links: Links
 
 
-def load_lookup(path: Path) -> Lookup:
+def load_lookup(path: Path | SharedFile) -> Lookup:
     """The index in a file, arranged for lookups: about 500 bytes of memory for each of its texts.
 
     Raises SourceError as read_index does.

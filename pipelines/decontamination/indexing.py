@@ -44,6 +44,7 @@ from pipelines.decontamination.index_file import (
     to_entries,
     write_index,
 )
+from pipelines.process.files import SharedFile
 from pipelines.process.safe_text import first_line
 from pipelines.process.stages import stage
 from pipelines.release import folder
@@ -355,9 +356,9 @@ def write_texts(tables: Sequence[IndexTable], datasets: Sequence[IndexedDataset]
             writer.write_table(group)
 
 
-def open_texts(index: TextIndex, path: Path) -> StoredTexts:
+def open_texts(index: TextIndex, path: Path | SharedFile) -> StoredTexts:
     """The texts in a file of write_texts, read from the disk when they are needed."""
-    file = pa.ipc.open_file(pa.memory_map(str(path)))
+    file = pa.ipc.open_file(path.data if isinstance(path, SharedFile) else pa.memory_map(str(path)))
     return StoredTexts(index, [file.get_batch(number) for number in range(file.num_record_batches)])
 
 

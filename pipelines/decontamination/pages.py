@@ -259,7 +259,7 @@ def scan_to_json(scan: Scan, summaries: Iterable[TableSummary]) -> list[dict[str
     ]
 
 
-def clean_page(clean: CleanCorpus, target: Path) -> list[str]:
+def clean_page(clean: CleanCorpus, target: Path | str) -> list[str]:
     """What was left out of a clean copy."""
     counts = ", ".join(f"{kind} {number(clean.dropped[kind])}" for kind in KINDS if kind in clean.dropped)
     reasons = f" ({counts}; a row may have several)" if counts else ""

@@ -1,11 +1,11 @@
 """Runs partitions on a Ray cluster, or on a Ray that runs on this machine while they do. Needs the extra `ray`.
 
-A task returns its result to this process, which writes it: workers on other machines need the corpus and the index
-under the same paths, and this package, but no folder of checkpoints.
+A task returns its result to this process, which writes it. This package, and the files that the work reads, such as the index, go
+to the nodes of a cluster through Ray: no folder is shared. Nodes need Python with the libraries, in the same versions, and the
+corpus, under the same path or at an address.
 """
 
 import importlib
-import io
 import logging
 import os
 import re
@@ -16,17 +16,19 @@ import socket
 import tempfile
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import lru_cache, partial
+from importlib.metadata import version
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-import polars as pl
+import pyarrow as pa
 
 from builders.errors import DatasetError, UsageError
-from pipelines.checking.corpora import Partition
-from pipelines.decontamination.engines import Work, killed_too_often
 from pipelines.process import workers
+from pipelines.process.files import SharedFile
 from pipelines.process.safe_text import first_line
 from pipelines.process.workers import ATTEMPTS
 
@@ -39,65 +41,85 @@ OWN = {
 }  # fmt: skip
 ADDRESS = re.compile(r"(?:ray://)?\[?(?P<host>[^\]/]+)\]?:(?P<port>\d+)", re.ASCII)
 MEMORY = 80 << 20  # bytes of Ray's store of objects: results are small
+WAIT = 1.0  # seconds after which nodes that came are given tasks, though none has ended
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("builders", "cards", "embedding_datasets", "pipelines")
+LIBRARIES = ("numpy", "polars", "pyarrow", "rensa")  # results follow from their versions
+
+Piece = TypeVar("Piece")
 
 
 def run_on_ray(
-    partitions: Sequence[Partition],
-    work: Work,
-    write: Callable[[Partition, pl.DataFrame], None],
+    pieces: Sequence[Piece],
+    work: Callable[..., Any],
     processes: int,
     address: str | None,
-) -> Iterator[Partition]:
-    """Each partition once its result is written, in the order in which they finish.
+    *,
+    killed: Callable[[Piece, int, str], Exception],
+    files: Mapping[str, Path],
+) -> Iterator[tuple[Piece, Any]]:
+    """Each piece with its result, in the order in which they finish.
 
-    processes: how many tasks run at a time on this machine; a cluster at an address runs as many as it has processors.
+    processes: how many tasks run at a time on this machine; a cluster at an address runs as many as it has processors, while
+    machines come and go. killed, files: see run_pieces.
 
-    Raises the first error of `work`, DatasetError where a partition's worker was killed ATTEMPTS times, UsageError
-    where the cluster does not answer.
+    Raises the first error of `work`, that of `killed` where a piece's worker was killed ATTEMPTS times, UsageError where the
+    cluster does not answer or has other versions of libraries.
     """
-    with _cluster(processes, address) as (ray, slots):
+    with _cluster(processes, address) as ray:
         run = ray.remote(num_cpus=1, max_retries=ATTEMPTS - 1)(_run)
-        shared, waiting = ray.put(work), iter(partitions)
-        running: dict[Any, Partition] = {}
+        given: Mapping[str, Any] = files
+        if address is not None:
+            given = {name: SharedFile(path, pa.memory_map(str(path)).read_buffer()) for name, path in files.items()}
+        versions = {name: version(name) for name in LIBRARIES}
+        shared = [ray.put((partial(work, **given), versions))]  # in a list, or each task would load it again
+        waiting, running = iter(pieces), dict[Any, Piece]()
         while True:
-            for partition in waiting:
-                running[run.remote(shared, partition)] = partition
-                if len(running) >= slots * AHEAD:
-                    break
+            slots = max(1, int(ray.cluster_resources().get("CPU", processes)))
+            for piece in islice(waiting, max(0, slots * AHEAD - len(running))):
+                running[run.remote(shared, piece)] = piece
             if not running:
                 return
-            finished, _ = ray.wait(list(running), num_returns=1)
-            for task in finished:
-                partition = running.pop(task)
-                write(partition, pl.read_ipc(_result(ray, task, partition)))
-                yield partition
+            for task in ray.wait(list(running), timeout=WAIT)[0]:
+                piece = running.pop(task)
+                yield piece, _result(ray, task, partial(killed, piece, ATTEMPTS))
 
 
-def _run(work: Work, partition: Partition) -> bytes:
-    """The result of a partition as bytes, in a worker."""
-    buffer = io.BytesIO()
-    work(partition).write_ipc(buffer, compression="zstd")
-    return buffer.getvalue()
+def _run(shared: list[Any], piece: Any) -> Any:
+    """The result of a piece, in a worker."""
+    return _load(shared[0])(piece)
 
 
-def _result(ray: Any, task: Any, partition: Partition) -> bytes:
+@lru_cache(maxsize=1)
+def _load(shared: Any) -> Any:
+    """The work, once in a process. Raises UsageError where this machine would give other results."""
+    work, versions = importlib.import_module("ray").get(shared)
+    found = {name: version(name) for name in versions}
+    if found != versions:
+        what, todo = "a node of the cluster has other versions of libraries", "install the same versions on all nodes"
+        raise UsageError(what, where=socket.gethostname(), found=str(found), expected=str(versions), todo=todo)
+    return work
+
+
+def _result(ray: Any, task: Any, killed: Callable[[str], Exception]) -> Any:
     try:
-        data: bytes = ray.get(task)
+        return ray.get(task)
     except ray.exceptions.RayTaskError as error:
         raise error.cause or error from None
     except ray.exceptions.RayError as error:  # killed, out of memory, its machine gone
-        raise killed_too_often(partition, ATTEMPTS, first_line(error)) from error
-    return data
+        raise killed(first_line(error)) from error
 
 
 @contextmanager
-def _cluster(processes: int, address: str | None) -> Iterator[tuple[Any, int]]:
-    """Ray, connected, and how many tasks it runs at a time. Its output is hidden, and its usage reports are off.
+def _cluster(processes: int, address: str | None) -> Iterator[Any]:
+    """Ray, connected. Its output is hidden, and its usage reports are off.
 
     A Ray that is started here listens on this machine alone, answers only clients with its token, and its files are removed. Ray
     reads some of its settings when it is imported.
     """
-    options: dict[str, Any] = {"address": address}
+    options: dict[str, Any] = {
+        "address": address, "runtime_env": {"py_modules": [str(ROOT / name) for name in PACKAGES]},
+    }  # fmt: skip
     environment = dict(QUIET)
     with ExitStack() as stack:
         if address is None:
@@ -107,7 +129,10 @@ def _cluster(processes: int, address: str | None) -> Iterator[tuple[Any, int]]:
                 "address": "local", "num_cpus": processes, "num_gpus": 0, "include_dashboard": False,
                 "object_store_memory": MEMORY, "_temp_dir": folder,
             }  # fmt: skip
-            environment |= OWN | {"PYTHONPATH": _python_path()}
+            # The current folder may have a package called pipelines.
+            environment |= OWN | {
+                "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+            }
         else:
             _require_answer(address)
         stack.enter_context(workers.set_environment(environment))
@@ -120,7 +145,7 @@ def _cluster(processes: int, address: str | None) -> Iterator[tuple[Any, int]]:
                 ray.init(**options, configure_logging=False, log_to_driver=False, logging_level=logging.CRITICAL)
         except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
             raise _no_answer(address, first_line(error)) from error
-        yield ray, max(1, int(ray.cluster_resources().get("CPU", processes)))
+        yield ray
 
 
 def _require_answer(address: str) -> None:
@@ -139,12 +164,6 @@ def _no_answer(address: str | None, found: str) -> DatasetError:
         return DatasetError("Ray cannot be started", found=found, todo="use --engine local")
     todo = "see that the cluster runs (ray status) and has the same versions of Ray and Python"
     return UsageError("Ray does not answer", where=address, found=found, todo=todo)
-
-
-def _python_path() -> str:
-    """Where workers find our packages: the current folder may have a package called pipelines."""
-    own = str(Path(__file__).parents[2])
-    return os.pathsep.join(filter(None, [own, os.environ.get("PYTHONPATH", "")]))
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builders.batches import map_in_order
-from pipelines.checking.corpora import Corpus, Partition, read_partition
+from pipelines.checking.corpora import HUB, Corpus, Partition, read_partition
 from pipelines.checking.data_files import require_unchanged
 from pipelines.decontamination.clean import DROP_SCHEMA, ScannedFile
 from pipelines.decontamination.engines import RAY, Engine, open_checkpoints, read_results, run_partitions, scan_digest
@@ -36,7 +36,8 @@ from pipelines.decontamination.matching import (
     short_texts,
 )
 from pipelines.process import installation
-from pipelines.process.files import file_sha256, replacing
+from pipelines.process.addresses import ADDRESS, find_version
+from pipelines.process.files import SharedFile, file_sha256, replacing
 from pipelines.process.outputs import MARK
 from pipelines.process.resumable import scratch_folder
 
@@ -50,8 +51,8 @@ PARTS = (
 def scan_partition(
     partition: Partition,
     *,
-    index: Path,
-    texts: Path | None = None,
+    index: Path | SharedFile,
+    texts: Path | SharedFile | None = None,
     threshold: float = THRESHOLD,
     whole_texts: bool = False,
     threads: int | None = None,
@@ -59,7 +60,8 @@ def scan_partition(
     """The matches of a partition, as a frame of one row for `read_scan`; an engine runs it through `functools.partial`.
 
     index: its file, which a process reads once. texts: the file of the available texts, which `write_texts` writes. threads: on
-    which the batches are searched, by default as many as polars has. The result of the first partition of a file has its digest.
+    which the batches are searched, by default as many as polars has. The result of the first partition of a local file has its
+    digest. Rows of a partition that is cut are numbered from 0.
 
     Raises SourceError for a corpus or an index that cannot be read, and for a file that is changed meanwhile.
     """
@@ -68,7 +70,7 @@ def scan_partition(
     lookup, source = load_scan(index, texts)
     find = partial(find_matches, lookup, source=source, threshold=threshold, whole_texts=whole_texts)
     found = list(map_in_order(find, read_partition(partition), threads=threads or pl.thread_pool_size()))
-    digest = file_sha256(file.path) if partition.first_row == 0 else None
+    digest = file_sha256(file.path) if partition.first_row == 0 and not file.address else None
     require_unchanged(file)
     joined = {
         name: pl.concat([pl.DataFrame(schema=schema), *(getattr(batch, name) for batch in found)])
@@ -90,13 +92,15 @@ def scan_partition(
 
 def read_scan(folder: Path, partitions: Sequence[Partition]) -> Iterator[BatchMatches]:
     """The matches of each partition, over all of its batches, in the order given. folder: the checkpoints of the scan."""
-    for result in read_results(folder, partitions):
+    for partition, result in zip(partitions, read_results(folder, partitions), strict=True):
         matches, short, coverage = (pl.DataFrame(result[name][0].struct.unnest()) for name, _ in PARTS)
+        if partition.is_cut:
+            matches = matches.with_columns(pl.col("corpus_row") + partition.first_row)
         yield BatchMatches(matches, short, result["rows"][0], result["texts"][0], coverage)
 
 
 @lru_cache(maxsize=1)
-def load_scan(index: Path, texts: Path | None) -> tuple[Lookup, StoredTexts | None]:
+def load_scan(index: Path | SharedFile, texts: Path | SharedFile | None) -> tuple[Lookup, StoredTexts | None]:
     """An index, ready for a search, and its available texts: once in a process."""
     lookup = load_lookup(index)
     return lookup, None if texts is None else open_texts(lookup.index, texts)
@@ -132,11 +136,21 @@ class Scan:
 
     @cached_property
     def partitions(self) -> list[Partition]:
-        """The partitions in such an order that their matches follow each other in the order of the contract."""
-        return sorted(
+        """The partitions in such an order that their matches follow each other in the order of the contract.
+
+        Each knows its first row, by now also one that is cut.
+        """
+        ordered = sorted(
             self.corpus.partitions,
             key=lambda partition: (partition.file.name.encode(), partition.first_row, partition.number),
         )
+        results = read_results(self.folder, (partition for partition in ordered if partition.is_cut))
+        numbered, rows = list[Partition](), Counter[str]()
+        for partition in ordered:
+            name = partition.file.name
+            numbered.append(replace(partition, first_row=rows[name]) if partition.is_cut else partition)
+            rows[name] += next(results)["rows"][0] if partition.is_cut else 0
+        return numbered
 
     def results(self) -> Iterator[BatchMatches]:
         """The results of `partitions`."""
@@ -154,7 +168,7 @@ class Scan:
         for partition, result in zip(self.partitions, read_results(self.folder, self.partitions), strict=True):
             before = read.get(partition.file.name, ScannedFile("", 0))
             sha256, rows = result.select("sha256", "rows").row(0)
-            read[partition.file.name] = ScannedFile(before.sha256 or sha256, before.rows + rows)
+            read[partition.file.name] = ScannedFile(before.sha256 or sha256 or "", before.rows + rows)
         return read
 
     def load(self) -> tuple[Lookup, StoredTexts | None]:
@@ -200,8 +214,8 @@ def open_scan(
     """Search a corpus, for the time of the block, after which the results of its partitions are removed.
 
     Where the block ends with an error they stay, and the next scan of the same resumes. datasets: those whose texts are
-    available. whole_texts: without views and passages. checkpoints: a folder for these results and scratch files, which all
-    machines of an engine see.
+    available. whole_texts: without views and passages. checkpoints: a folder of this machine, for these results and scratch
+    files.
 
     Raises SourceError for a corpus or an index that cannot be read, and what run_partitions raises.
     """
@@ -217,33 +231,27 @@ def open_scan(
     checkpoints.mkdir(parents=True, exist_ok=True)
     load_scan.cache_clear()  # a later scan may have other texts under the same name
     with (
-        _texts_file(checkpoints.resolve(), shared=engine.name == RAY) as scratch,
+        _texts_file(checkpoints.resolve()) as scratch,
         open_checkpoints(checkpoints, scan_digest(corpus.partitions, options)) as folder,
     ):
         texts = scratch if any(available) else None
         if texts is not None:
             write_texts(tables, datasets, texts)
         threads = 1 if engine.name == RAY else None  # a task of Ray has one processor
-        work = partial(
-            scan_partition,
-            index=index.resolve(),
-            texts=texts,
-            threshold=threshold,
-            whole_texts=whole_texts,
-            threads=threads,
-        )
-        run_partitions(corpus.partitions, work, engine, folder)
+        work = partial(scan_partition, threshold=threshold, whole_texts=whole_texts, threads=threads)
+        files = {"index": index.resolve()} | ({} if texts is None else {"texts": texts})
+        run_partitions(corpus.partitions, work, engine, folder, files)
         yield Scan(corpus, tables, available, threshold, folder, index.resolve(), texts)
 
 
 @contextmanager
-def _texts_file(folder: Path, *, shared: bool) -> Iterator[Path]:
-    """A file for the texts of benchmarks, which no killed scan leaves behind. shared: other machines read it too.
+def _texts_file(folder: Path) -> Iterator[Path]:
+    """A file for the texts of benchmarks, which no killed scan leaves behind.
 
     On Linux it has no name in the folder: it ends with this process, and others open it through /proc.
     """
     with scratch_folder(folder, ".texts-") as scratch:
-        if shared or not Path("/proc/self/fd").is_dir():
+        if not Path("/proc/self/fd").is_dir():
             yield scratch / "texts.arrow"
             return
         with tempfile.TemporaryFile(dir=scratch) as file:
@@ -252,9 +260,7 @@ def _texts_file(folder: Path, *, shared: bool) -> Iterator[Path]:
 
 def _add_up(scan: Scan) -> Sums:
     waiting, short = [pl.DataFrame(schema=FOUND_SCHEMA)], list[pl.DataFrame]()
-    skipped = [
-        (name, "format", Path(name).stat().st_size if Path(name).is_file() else 0) for name in scan.corpus.skipped
-    ]
+    skipped = [(name, "format", _size_of(name)) for name in scan.corpus.skipped]
     coverage = [pl.DataFrame(skipped, COVERAGE_SCHEMA, orient="row")]
     rows = texts = rows_found = 0
     for result in scan.results():
@@ -277,6 +283,13 @@ def _add_up(scan: Scan) -> Sums:
     return Sums(
         found, counted, rows, texts, rows_found, sizes.filter(~is_read), int(sizes.filter(is_read)["bytes"].sum())
     )
+
+
+def _size_of(name: str) -> int:
+    """The size of a file that was skipped; 0 of one on the Hub, which was not fetched."""
+    if ADDRESS.fullmatch(name) and not name.startswith(HUB):
+        return int(find_version(name).partition(" ")[0])
+    return Path(name).stat().st_size if Path(name).is_file() else 0
 
 
 def _as_found(matches: pl.DataFrame) -> pl.DataFrame:

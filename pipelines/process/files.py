@@ -9,8 +9,10 @@ import shutil
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock, Timeout
 
@@ -20,6 +22,14 @@ _protected: set[Path] = set()  # the inputs of the command
 _MACHINE = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False)
+class SharedFile:
+    """A file of the machine that runs the command, with its bytes for other machines. data: a buffer of pyarrow."""
+
+    path: Path
+    data: Any = field(repr=False)
 
 
 def protect(paths: Iterable[Path]) -> None:

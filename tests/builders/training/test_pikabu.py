@@ -1,15 +1,24 @@
-"""Pikabu: how many records its files must have, and the shortest text."""
+"""Pikabu: how many records its files must have, the shortest text, and builds that are killed."""
 
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from builders.errors import SourceError
+from builders.reading.json import json_lines
 from builders.spec import Raw, RawFiles
+from builders.training import pikabu
 from builders.training.pikabu import CONFIG, FILES
-from pipelines.make import GOLDEN
-from tests.support.releases import definition_of
+from pipelines.make import GOLDEN, BuildResult, make
+from tests.support.paths import ROOT
+from tests.support.releases import definition_of, sample_settings
 from tests.support.training import build_golden, rows_of
 
 NAME = "pikabu-contrastive"
@@ -35,3 +44,37 @@ def test_captions_are_dropped_by_their_number_of_characters(tmp_path: Path) -> N
     caption = ("Подпись", ["Мой кот."])
     assert rows_of(build_golden(NAME, tmp_path / "8", records=24, characters=8), CONFIG)[400003] == caption
     assert 400003 not in rows_of(build_golden(NAME, tmp_path / "9", records=24, characters=9), CONFIG)
+
+
+@pytest.mark.slow
+def test_a_killed_build_resumes_with_the_first_file_that_is_not_finished(
+    golden_release: Callable[..., BuildResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = {"dataset": NAME, "version": "1.0.0", "golden": str(GOLDEN), "folder": str(tmp_path / "killed")}
+    job |= {"exchange": True, "most": 1_000, "every": 61, "below": "cache"}
+    (tmp_path / "job.json").write_text(json.dumps(job))
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.support.killed_builds", str(tmp_path / "job.json")],
+        cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    undisturbed, read, resumed = golden_release(NAME, "1.0.0").manifest, list[str](), list[int]()
+
+    def read_and_record(raw: Raw, *arguments: Any, **options: Any) -> Any:
+        read.append(raw.name.rpartition("/")[2])
+        return json_lines(raw, *arguments, **options)
+
+    monkeypatch.setattr(pikabu, "json_lines", read_and_record)
+    for folder in sorted((tmp_path / "killed").iterdir())[:-1]:
+        parts = [path.name for path in folder.glob("cache/checkpoints/*/*/*") if path.suffix != ".part"]
+        finished = [name for name in FILES if f"{CONFIG}-{name}" in parts]
+        result = make(definition_of(NAME), "1.0.0", sample_settings(folder))
+        for field in ("content_sha256", "dropped", "observed"):
+            assert getattr(result.manifest, field) == getattr(undisturbed, field)
+        if result.state != "up to date":
+            assert finished + read == [*FILES], "each file is read once"
+            resumed.append(len(finished))
+        assert not list(folder.glob("cache/checkpoints/*/*"))
+        read.clear()
+    assert resumed == sorted(resumed)
+    assert resumed[0] == 0 < resumed[1] < resumed[-1]

@@ -22,6 +22,7 @@ from pipelines.checking.data_files import DataFile
 from pipelines.decontamination import clean as clean_module
 from pipelines.decontamination import scans
 from pipelines.decontamination.clean import DROP_SCHEMA, REPORT, write_clean
+from pipelines.decontamination.engines import Engine
 from tests.support.benchmark_tables import LATIN, sentence
 from tests.support.foreign import write_json_lines
 
@@ -120,7 +121,7 @@ def test_the_bytes_do_not_depend_on_the_number_of_workers(tmp_path: Path) -> Non
     corpus = write_corpus(tmp_path / "corpus")
     drop = drops(corpus, list(range(0, 300, 7)))
     for jobs in (1, 4):
-        write_clean(files_of(corpus), drop, tmp_path / f"clean-{jobs}", jobs=jobs)
+        write_clean(files_of(corpus), drop, tmp_path / f"clean-{jobs}", engine=Engine(workers=jobs))
     assert content(tmp_path / "clean-1") == content(tmp_path / "clean-4")
 
 

@@ -1,6 +1,7 @@
 """Partitions on one or several workers, killed or not, give the same results; a killed scan resumes where it was."""
 
 import errno
+import io
 import os
 import random
 import signal
@@ -15,6 +16,7 @@ from multiprocessing import active_children
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from unittest.mock import Mock
 
 import polars as pl
 import pytest
@@ -23,6 +25,7 @@ from builders.errors import DatasetError, ReleaseError, SourceError, UsageError
 from pipelines.checking.corpora import Partition, open_corpus
 from pipelines.decontamination.engines import (
     Engine,
+    killed_too_often,
     open_checkpoints,
     read_results,
     result_path,
@@ -146,7 +149,7 @@ def test_a_cluster_that_does_not_answer_is_named_at_once(tmp_path: Path) -> None
     parts = corpus(tmp_path / "corpus")
     for address in ("127.0.0.1:1", "ray://127.0.0.1:1"):
         with pytest.raises(UsageError, match="Ray does not answer") as caught:
-            next(run_on_ray(parts, list_texts, lambda *_: None, 2, address))
+            next(run_on_ray(parts, list_texts, 2, address, killed=killed_too_often, files={}))
         assert caught.value.where == address
 
 
@@ -340,11 +343,14 @@ def is_running(pid: int) -> bool:
         return False
 
 
-def test_a_result_is_written_completely_or_not_at_all(tmp_path: Path) -> None:
+def test_a_result_is_written_completely_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [part, *_] = corpus(tmp_path / "corpus")
-    write_result(tmp_path, part, pl.DataFrame({"a": [1]}))
-    with pytest.raises(Exception, match="Object"):
-        write_result(tmp_path, part, pl.DataFrame({"a": [object()]}))
+    buffer = io.BytesIO()
+    pl.DataFrame({"a": [1]}).write_ipc(buffer)
+    write_result(tmp_path, part, buffer.getvalue())
+    monkeypatch.setattr("pipelines.decontamination.engines.os.fsync", Mock(side_effect=OSError("no room")))
+    with pytest.raises(OSError, match="no room"):
+        write_result(tmp_path, part, b"another")
     [result] = read_results(tmp_path, [part])
     assert result.equals(pl.DataFrame({"a": [1]}))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["000000.arrow", "corpus"]

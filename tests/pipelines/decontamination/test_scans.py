@@ -3,7 +3,6 @@
 import gzip
 import json
 import random
-from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -43,9 +42,8 @@ def corpus(tmp_path: Path) -> Path:
 
 def scan(tmp_path: Path, corpus: Path, engine: Engine, size: int) -> pl.DataFrame:
     partitions = open_corpus([str(corpus)], partition_bytes=size).partitions
-    work = partial(scan_partition, index=tmp_path / "index")
     with open_checkpoints(tmp_path / "checkpoints", scan_digest(partitions, {})) as folder:
-        run_partitions(partitions, work, engine, folder)
+        run_partitions(partitions, scan_partition, engine, folder, {"index": tmp_path / "index"})
         found = list(read_scan(folder, partitions))
     assert sum(one.rows for one in found) == 900
     assert sum(one.texts for one in found) == 2100
