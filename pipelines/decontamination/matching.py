@@ -421,13 +421,13 @@ def _passage_hits(lookup: Lookup, runs: Runs, row_starts: Array, source: StoredT
     if source is not None and texts:
         texts = source.texts(lookup.entries.values[lookup.entries.offsets[passages["group"].to_numpy()]]).to_list()
     shares = measure_passages(runs.words, passages, texts)
-    found = passages.with_columns(share=shares, is_estimated=np.array([text is None for text in texts], np.bool_))
-    is_sure = ~pl.col("is_estimated") | (pl.col("seeds") >= MIN_ESTIMATED_SEEDS)
-    found = found.filter(is_sure, pl.col("share") >= SHARE)
+    is_estimated = np.array([text is None for text in texts], np.bool_)
+    enough = (shares >= SHARE) & (~is_estimated | (passages["seeds"].to_numpy() >= MIN_ESTIMATED_SEEDS))
+    found = passages.filter(enough)
     first, last = _texts_of(runs, found["first"].to_numpy(), found["last"].to_numpy())
-    views = np.where(found["is_cut"], CUT, AS_IS)
-    measures = {"similarity": found["share"], "is_estimated": found["is_estimated"], "view": views}
-    return _hits(first, found["group"].to_numpy(), PASSAGE, last_text=last, **measures)
+    measures = {"similarity": shares[enough], "is_estimated": is_estimated[enough]}
+    views = np.where(found["is_cut"].to_numpy(), CUT, AS_IS)
+    return _hits(first, found["group"].to_numpy(), PASSAGE, last_text=last, view=views, **measures)
 
 
 def _texts_of(runs: Runs, starts: Array, stops: Array) -> tuple[Array, Array]:

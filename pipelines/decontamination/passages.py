@@ -73,14 +73,17 @@ def find_passages(lookup: Lookup, runs: Runs, row_starts: Array) -> pl.DataFrame
     is_cut = (np.abs(starts - begins) <= MARGIN) & (field_sizes >= np.minimum(sizes // 2, CUT_WORDS))
     is_cut &= (field_sizes >= PASSAGE_WORDS) & (field_sizes < CUT_SHARE * sizes)
     shares = (covered / np.where(is_cut, (field_sizes - SEED_WORDS).clip(min=1), sizes - SEED_WORDS)).clip(max=1)
-    passages = clusters.with_columns(
-        start=np.where(is_cut, begins, starts),
-        stop=np.where(is_cut, begins + field_sizes, stops),
-        share=shares ** (RUN_WORDS / SEED_WORDS) * rarity,
-        rarity=rarity,
-        is_cut=is_cut,
-    )
-    return passages.filter(shares * rarity >= MIN_COVERED)
+    columns = {
+        "start": np.where(is_cut, begins, starts),
+        "stop": np.where(is_cut, begins + field_sizes, stops),
+        "group": groups,
+        "share": shares ** (RUN_WORDS / SEED_WORDS) * rarity,
+        "rarity": rarity,
+        **{name: clusters[name].to_numpy() for name in ("seeds", "first", "last")},
+        "is_cut": is_cut,
+    }
+    kept = shares * rarity >= MIN_COVERED
+    return pl.DataFrame({name: column[kept] for name, column in columns.items()})
 
 
 def _find_seeds(lookup: Lookup, numbers: Array, row_words: Array) -> pl.DataFrame:
