@@ -342,7 +342,9 @@ def find_matches(
     coverage = [("", "", batch.texts["text"].str.len_bytes().sum())]
     coverage += [(*path, size) for path, size in batch.unread.items()]
     counted = pl.DataFrame(coverage, COVERAGE_SCHEMA, orient="row")
-    return BatchMatches(matches, _count_short(hits.filter(is_short)), batch.count, read, counted)
+    short = hits.filter(is_short).select("row", "group").unique()
+    rows_of_short = short.group_by("group").agg(rows=pl.len().cast(pl.Int64)).sort("group")
+    return BatchMatches(matches, rows_of_short, batch.count, read, counted)
 
 
 def short_texts(lookup: Lookup, counts: Iterable[pl.DataFrame]) -> pl.DataFrame:
@@ -474,9 +476,3 @@ def _list_matches(lookup: Lookup, batch: TextBatch, long: pl.DataFrame, short: p
         listed["view"],
     )
     return matches.select(*MATCH_SCHEMA).sort(*ORDER)
-
-
-def _count_short(short: pl.DataFrame) -> pl.DataFrame:
-    """How many rows have each short text of the index. short: the hits of these."""
-    counted = short.select("row", "group").unique().group_by("group").agg(rows=pl.len().cast(pl.Int64))
-    return counted.select("group", "rows").sort("group")
