@@ -120,12 +120,13 @@ def measure_passages(words: Words, passages: pl.DataFrame, texts: Sequence[str |
     texts: of the index, for each passage.
     """
     shares = passages["share"].to_numpy(writable=True)
+    rarity, is_cut = passages["rarity"].to_numpy(), passages["is_cut"].to_list()
     known = [number for number, text in enumerate(texts) if text is not None]
     places = fold_texts(run_texts(words, passages["start"].to_numpy()[known], passages["stop"].to_numpy()[known]))
     wholes = fold_texts(pl.Series([texts[number] for number in known], dtype=pl.String))
     for number, place, whole in zip(known, places, wholes, strict=True):
-        one, other = (_runs(place), _runs(whole)) if passages["is_cut"][number] else (_runs(whole), _runs(place))
-        shares[number] = sum(map(set(other).__contains__, one)) / max(len(one), 1) * passages["rarity"][number]
+        one, other = (_runs(place), _runs(whole)) if is_cut[number] else (_runs(whole), _runs(place))
+        shares[number] = sum(map(set(other).__contains__, one)) / max(len(one), 1) * rarity[number]
     return shares
 
 
