@@ -1,7 +1,6 @@
 """Texts of an index that a chunk of a corpus may have, by their rough numbers; matching.py compares them."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,19 +20,12 @@ from pipelines.decontamination.fingerprints import (
 from pipelines.decontamination.index_file import Lookup
 
 Array = npt.NDArray[Any]
+# Runs of words that may be a text of the index: the words at which they start, and before which they stop, and the groups.
+Candidates = tuple[Array, Array, Array]
 
 EXPANDED_SETS = 1 << 21  # texts of the index with a common band, counted at a time
 # The texts of a template are all near-duplicates of each other; a text of the corpus is reported with so many of them at most.
 MAX_NEAR_TEXTS = 100
-
-
-@dataclass(frozen=True)
-class RunCandidates:
-    """Runs of words that may be a text of the index: the words from `starts` to before `stops`, and the group."""
-
-    starts: Array
-    stops: Array
-    groups: Array
 
 
 def find_whole_texts(lookup: Lookup, texts: pl.Series, runs: Runs) -> tuple[Array, Array]:
@@ -47,7 +39,7 @@ def find_whole_texts(lookup: Lookup, texts: pl.Series, runs: Runs) -> tuple[Arra
     return lookup.rough.find(numbers)
 
 
-def find_runs(lookup: Lookup, runs: Runs, row_starts: Array) -> RunCandidates:
+def find_runs(lookup: Lookup, runs: Runs, row_starts: Array) -> Candidates:
     """The runs of words within one row of the corpus that may be a text of the index.
 
     row_starts: the first text of each row, and the number of texts. A run may go from a text of a row into the next one.
@@ -65,14 +57,13 @@ def find_runs(lookup: Lookup, runs: Runs, row_starts: Array) -> RunCandidates:
     found, groups = lookup.rough.find(runs.numbers(positions, positions + runs_of))
     positions, runs_of = positions[found], runs_of[found]
     is_same = (lookup.texts["n_words"][groups] == runs_of) & (lookup.texts["anchor"][groups] == anchors[positions])
-    positions, runs_of = positions[is_same], runs_of[is_same]
-    return RunCandidates(positions, positions + runs_of, groups[is_same])
+    return positions[is_same], (positions + runs_of)[is_same], groups[is_same]
 
 
 PART_ENDS = bytes(byte in b'\n\t:;="[]{}<>|#' for byte in range(256))  # what a prefix or a template has beside a text
 
 
-def find_parts(lookup: Lookup, runs: Runs, row_starts: Array) -> RunCandidates:
+def find_parts(lookup: Lookup, runs: Runs, row_starts: Array) -> Candidates:
     """The runs between two PART_ENDS of a row that may be a text of SHORT_WORDS words or more, too short for `find_runs`.
 
     row_starts: as `find_runs` takes them.
@@ -81,14 +72,15 @@ def find_parts(lookup: Lookup, runs: Runs, row_starts: Array) -> RunCandidates:
     ends = np.flatnonzero(np.frombuffer(words.text_bytes.tobytes().translate(PART_ENDS), np.uint8))
     is_end = np.zeros(len(words.starts) + 1, np.bool_)
     is_end[np.searchsorted(words.starts, np.append(ends, 0))] = True
-    parts = [(np.empty(0, np.int64),) * 3]
+    parts = []
     for size in range(SHORT_WORDS, ANCHOR_WORDS):
         starts = np.flatnonzero(is_end[:-size] & is_end[size:])
         starts = starts[starts + size <= row_ends[np.searchsorted(row_ends, starts, "right")]]
         found, groups = lookup.rough.find(runs.numbers(starts, starts + size))
-        found, groups = (column[lookup.texts["n_words"][groups] == size] for column in (starts[found], groups))
-        parts.append((found, found + size, groups))
-    return RunCandidates(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+        is_same = lookup.texts["n_words"][groups] == size
+        parts.append((starts[found][is_same], starts[found][is_same] + size, groups[is_same]))
+    starts, stops, groups = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return starts, stops, groups
 
 
 def find_near_texts(lookup: Lookup, runs: Runs) -> tuple[Array, Array, Array]:

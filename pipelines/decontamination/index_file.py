@@ -349,14 +349,13 @@ def _read_columns(parquet: pq.ParquetFile, header: IndexHeader) -> Iterator[tupl
     # An index of 0.2.0 has no digests of its columns.
     written = msgspec.json.decode((parquet.metadata.metadata or {}).get(KEY + b".columns", b"{}"), type=dict[str, str])
     for name, kind in COLUMNS_2.items():  # each by itself, so that no column is in memory twice for long
-        if name not in schema.names:
-            nothing = Ragged(np.empty(0, np.uint32), np.zeros(entries + 1, np.int64))
-            yield name, nothing if kind == NUMBERS else np.zeros(entries, kind.to_pandas_dtype())
-            continue
-        column = parquet.read([name], use_threads=False).column(0)
-        _add_to_digest(digests, name, column)
-        if len(column) != entries or (written and written.get(name) != _hexdigest(digests, name)):
-            raise ValueError(f"the column {name} has {len(column):,} values, or others than were written")
+        if name in schema.names:
+            column = parquet.read([name], use_threads=False).column(0)
+            _add_to_digest(digests, name, column)
+            if len(column) != entries or (written and written.get(name) != _hexdigest(digests, name)):
+                raise ValueError(f"the column {name} has {len(column):,} values, or others than were written")
+        else:
+            column = pa.chunked_array([pa.repeat(pa.scalar([] if kind == NUMBERS else 0, kind), entries)])
         if kind == NUMBERS:
             lengths = pc.list_value_length(column).to_numpy()
             yield name, Ragged(pc.list_flatten(column).to_numpy(), offsets_from_lengths(lengths))
@@ -368,15 +367,13 @@ def _find_fault(index: TextIndex) -> str:
     """What is wrong with the columns of an index; empty where nothing is."""
     table, positives, seeds = (index.columns[name] for name in ("table", "positives", "seeds"))
     rows = np.bincount(table, minlength=len(index.tables)).tolist()
-    if rows != [table.rows for table in index.tables]:
-        return "tables with other numbers of rows than the list of tables says"
-    if (index.columns["bands"].lengths % BANDS).any():
-        return f"bands that are not {BANDS} numbers each"
-    if (seeds.lengths > MAX_SEEDS).any() or (seeds.lengths > index.columns["n_words"]).any():
-        return "more seeds than a text can have"
-    if len(positives.values) and positives.values.max() >= len(table):
-        return "a query with a document that the index does not have"
-    return ""
+    faults = {
+        "tables with other numbers of rows than the list of tables says": rows != [each.rows for each in index.tables],
+        f"bands that are not {BANDS} numbers each": (index.columns["bands"].lengths % BANDS).any(),
+        "more seeds than a text can have": (seeds.lengths > np.minimum(index.columns["n_words"], MAX_SEEDS)).any(),
+        "a query with a document that the index does not have": (positives.values >= len(table)).any(),
+    }
+    return next((fault for fault, is_so in faults.items() if is_so), "")
 
 
 def _damaged(path: Path, found: str) -> SourceError:
@@ -575,15 +572,15 @@ def _arrange_links(
     ones = np.concatenate([left, queries])
     others = np.concatenate([left + 1, positives.values.astype(np.int64)])
     kinds = np.repeat([PAIR, POSITIVE], [len(left), len(queries)])
-    links = np.stack([ones, others, kinds], axis=1)
-    links = links[(group_of_entry[ones] >= 0) & (group_of_entry[others] >= 0)]
-    one, other = group_of_entry[links[:, 0]], group_of_entry[links[:, 1]]
+    links = pl.DataFrame({"one": ones, "other": others, "kind": kinds})
+    links = links.with_columns(first=group_of_entry[ones], second=group_of_entry[others])
+    links = links.filter(pl.min_horizontal("first", "second") >= 0)
     # A text such as `yes` may have many partners. Each pair is kept with the one that has fewer, so that few are looked at.
-    degrees = np.bincount(np.concatenate([one, other]), minlength=groups)
-    is_reversed = degrees[one] > degrees[other]
-    first, second = np.where(is_reversed, other, one), np.where(is_reversed, one, other)
-    keys = first * max(groups, 1) + second
-    order = np.argsort(keys, kind="stable")
-    _, pairs = np.unique(keys[order], return_index=True)
-    offsets = np.searchsorted(first[order][pairs], np.arange(groups + 1))
-    return Links(Ragged(second[order][pairs], offsets), Ragged(links[order], np.append(pairs, len(links))))
+    degrees = np.bincount(np.concatenate([links["first"], links["second"]]), minlength=groups)
+    is_reversed = pl.Series(degrees[links["first"]] > degrees[links["second"]])
+    first = pl.when(is_reversed).then("second").otherwise("first")
+    second = pl.when(is_reversed).then("first").otherwise("second")
+    links = links.with_columns(first=first, second=second).sort("first", "second", maintain_order=True)
+    pairs = links.with_row_index("start").unique(["first", "second"], keep="first", maintain_order=True)
+    entries = Ragged(links.select("one", "other", "kind").to_numpy(), np.append(pairs["start"], len(links)))
+    return Links(Ragged(pairs["second"].to_numpy(), np.searchsorted(pairs["first"], np.arange(groups + 1))), entries)

@@ -40,7 +40,7 @@ from pipelines.audit.copies.near_duplicates import (
 from pipelines.audit.copies.shingles import Words, expand_ranges, stack_rows, take_rows
 from pipelines.checking.batches import TextBatch
 from pipelines.decontamination.candidates import (
-    RunCandidates,
+    Candidates,
     find_near_texts,
     find_parts,
     find_runs,
@@ -90,14 +90,12 @@ def find_letters(lookup: Lookup, texts: pl.Series, runs: Runs) -> tuple[Array, A
     return found[is_same], groups[is_same]
 
 
-def compare_runs(lookup: Lookup, words: Words, candidates: RunCandidates) -> Array:
+def compare_runs(lookup: Lookup, words: Words, candidates: Candidates) -> Array:
     """Whether the words of each run, folded, are those of the text of its group."""
-    if not len(candidates.starts):
-        return np.empty(0, np.bool_)
-    runs, inverse = np.unique(np.stack([candidates.starts, candidates.stops], axis=1), axis=0, return_inverse=True)
-    slices = run_texts(words, runs[:, 0], runs[:, 1])
-    hashed = hash_texts(words_of(fold_texts(pl.Series(slices, dtype=pl.String))))
-    is_same: Array = hashed[inverse.ravel()] == lookup.texts["words"][candidates.groups]
+    starts, stops, groups = candidates
+    runs, inverse = np.unique(starts << 32 | stops, return_inverse=True)
+    hashed = hash_texts(words_of(fold_texts(run_texts(words, runs >> 32, runs & 0xFFFFFFFF))))
+    is_same: Array = hashed[inverse] == lookup.texts["words"][groups]
     return is_same
 
 
@@ -320,9 +318,10 @@ def find_matches(
         row_starts = np.flatnonzero(np.append(True, own[1:] != own[:-1])) if len(own) else np.empty(0, np.int64)
         for start, stop in chunk_offsets(texts[first:last], row_starts):
             chunk = slice(first + start, first + stop)
-            parts += _find_hits(
-                lookup, texts[chunk], rows[chunk], source, threshold, start=first + start, more=bool(views)
-            )
+            found = _find_hits(lookup, texts[chunk], rows[chunk], source, threshold, more=bool(views))
+            parts += [
+                (chunk.start + first_text, chunk.start + last_text, *others) for first_text, last_text, *others in found
+            ]
     columns = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     hits = pl.DataFrame(dict(zip(HIT_SCHEMA, columns, strict=True)), HIT_SCHEMA)
     own_names = names.gather(hits["text"])
@@ -343,7 +342,9 @@ def find_matches(
     coverage = [("", "", batch.texts["text"].str.len_bytes().sum())]
     coverage += [(*path, size) for path, size in batch.unread.items()]
     counted = pl.DataFrame(coverage, COVERAGE_SCHEMA, orient="row")
-    return BatchMatches(matches, _count_short(hits.filter(is_short)), batch.count, read, counted)
+    short = hits.filter(is_short).select("row", "group").unique()
+    rows_of_short = short.group_by("group").agg(rows=pl.len().cast(pl.Int64)).sort("group")
+    return BatchMatches(matches, rows_of_short, batch.count, read, counted)
 
 
 def short_texts(lookup: Lookup, counts: Iterable[pl.DataFrame]) -> pl.DataFrame:
@@ -375,10 +376,9 @@ def _find_hits(
     source: StoredTexts | None,
     threshold: float,
     *,
-    start: int,
     more: bool,
 ) -> list[tuple[Array, ...]]:
-    """The hits of a chunk of texts, which begins at `start` in its batch: of whole texts, near texts, and runs of words.
+    """The hits of a chunk of texts: of whole texts, near texts, and runs of words.
 
     more: also of parts, of letters and of passages.
     """
@@ -397,44 +397,39 @@ def _find_hits(
     row_starts = np.append(np.flatnonzero(np.append(True, rows[1:] != rows[:-1])), len(rows))
     nears = {"similarity": similarity[enough], "is_estimated": is_estimated[enough]}
     hits = [
-        _hits(start + whole, whole_groups, np.where(is_exact, EXACT, FOLDED)[is_whole]),
-        _hits(start + near[enough], near_groups[enough], NEAR, **nears),
-        _run_hits(lookup, runs, find_runs(lookup, runs, row_starts), start=start, view=AS_IS),
+        _hits(whole, whole_groups, np.where(is_exact, EXACT, FOLDED)[is_whole]),
+        _hits(near[enough], near_groups[enough], NEAR, **nears),
+        _run_hits(lookup, runs, find_runs(lookup, runs, row_starts), AS_IS),
     ]
     if more:
-        letters, letter_groups = find_letters(lookup, texts, runs)
-        hits.append(_hits(start + letters, letter_groups, FOLDED, view=LETTERS))
-        hits.append(_run_hits(lookup, runs, find_parts(lookup, runs, row_starts), start=start, view=PART))
-        hits.append(_passage_hits(lookup, runs, row_starts, source, start=start))
+        hits += [
+            _hits(*find_letters(lookup, texts, runs), FOLDED, view=LETTERS),
+            _run_hits(lookup, runs, find_parts(lookup, runs, row_starts), PART),
+            _passage_hits(lookup, runs, row_starts, source),
+        ]
     return hits
 
 
-def _run_hits(lookup: Lookup, runs: Runs, candidates: RunCandidates, *, start: int, view: str) -> tuple[Array, ...]:
+def _run_hits(lookup: Lookup, runs: Runs, candidates: Candidates, view: str) -> tuple[Array, ...]:
     is_same = compare_runs(lookup, runs.words, candidates)
-    first, last = _texts_of(runs, candidates.starts[is_same], candidates.stops[is_same])
-    return _hits(start + first, candidates.groups[is_same], CONTAINED, last_texts=start + last, view=view)
+    starts, stops, groups = (column[is_same] for column in candidates)
+    first, last = _texts_of(runs, starts, stops)
+    return _hits(first, groups, CONTAINED, last_text=last, view=view)
 
 
-def _passage_hits(
-    lookup: Lookup, runs: Runs, row_starts: Array, source: StoredTexts | None, *, start: int
-) -> tuple[Array, ...]:
+def _passage_hits(lookup: Lookup, runs: Runs, row_starts: Array, source: StoredTexts | None) -> tuple[Array, ...]:
     passages = find_passages(lookup, runs, row_starts)
-    texts: list[str | None] = [None] * len(passages.groups)
+    texts: list[str | None] = [None] * len(passages)
     if source is not None and texts:
-        texts = source.texts(lookup.entries.values[lookup.entries.offsets[passages.groups]]).to_list()
+        texts = source.texts(lookup.entries.values[lookup.entries.offsets[passages["group"].to_numpy()]]).to_list()
     shares = measure_passages(runs.words, passages, texts)
     is_estimated = np.array([text is None for text in texts], np.bool_)
-    enough = (shares >= SHARE) & (~is_estimated | (passages.seeds >= MIN_ESTIMATED_SEEDS))
-    first, last = _texts_of(runs, passages.firsts[enough], passages.lasts[enough])
-    return _hits(
-        start + first,
-        passages.groups[enough],
-        PASSAGE,
-        last_texts=start + last,
-        similarity=shares[enough],
-        is_estimated=is_estimated[enough],
-        view=np.where(passages.is_cut[enough], CUT, AS_IS),
-    )
+    enough = (shares >= SHARE) & (~is_estimated | (passages["seeds"].to_numpy() >= MIN_ESTIMATED_SEEDS))
+    found = passages.filter(enough)
+    first, last = _texts_of(runs, found["first"].to_numpy(), found["last"].to_numpy())
+    measures = {"similarity": shares[enough], "is_estimated": is_estimated[enough]}
+    views = np.where(found["is_cut"].to_numpy(), CUT, AS_IS)
+    return _hits(first, found["group"].to_numpy(), PASSAGE, last_text=last, view=views, **measures)
 
 
 def _texts_of(runs: Runs, starts: Array, stops: Array) -> tuple[Array, Array]:
@@ -443,19 +438,11 @@ def _texts_of(runs: Runs, starts: Array, stops: Array) -> tuple[Array, Array]:
     return np.searchsorted(first_words, starts, "right") - 1, np.searchsorted(first_words, stops - 1, "right") - 1
 
 
-def _hits(
-    texts: Array,
-    groups: Array,
-    kinds: Array | int,
-    *,
-    last_texts: Array | None = None,
-    similarity: Array | float = 1.0,
-    is_estimated: Array | bool = False,
-    view: Array | str = AS_IS,
-) -> tuple[Array, ...]:
-    """The columns of HIT_SCHEMA."""
-    columns = (texts, texts if last_texts is None else last_texts, groups, kinds, similarity, is_estimated, view)
-    return tuple(np.broadcast_to(column, len(texts)) for column in columns)
+def _hits(texts: Array, groups: Array, kind: Array | int, **columns: Any) -> tuple[Array, ...]:
+    """The columns of HIT_SCHEMA. columns: those that are not as for a whole text that is the same."""
+    usual = {"last_text": texts, "kind": kind, "similarity": 1.0, "is_estimated": False, "view": AS_IS}
+    values = {"text": texts, "group": groups} | usual | columns
+    return tuple(np.broadcast_to(values[name], len(texts)) for name in HIT_SCHEMA)
 
 
 def _list_matches(lookup: Lookup, batch: TextBatch, long: pl.DataFrame, short: pl.DataFrame) -> pl.DataFrame:
@@ -489,9 +476,3 @@ def _list_matches(lookup: Lookup, batch: TextBatch, long: pl.DataFrame, short: p
         listed["view"],
     )
     return matches.select(*MATCH_SCHEMA).sort(*ORDER)
-
-
-def _count_short(short: pl.DataFrame) -> pl.DataFrame:
-    """How many rows have each short text of the index. short: the hits of these."""
-    counted = short.select("row", "group").unique().group_by("group").agg(rows=pl.len().cast(pl.Int64))
-    return counted.select("group", "rows").sort("group")

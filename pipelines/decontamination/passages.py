@@ -15,7 +15,6 @@ A corpus may have the beginning of a text alone: a text of the corpus that is on
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -42,28 +41,14 @@ MARGIN = 3  # words before and behind
 FRACTION = 1 << 40  # weights are added as whole numbers of this part of a word, so that their order does not matter
 
 
-@dataclass(frozen=True)
-class Passages:
-    """Where rows of a corpus may have texts of the index: the words from `starts` to before `stops`, and the group.
+def find_passages(lookup: Lookup, runs: Runs, row_starts: Array) -> pl.DataFrame:
+    """Where rows of a corpus may have texts of the index, at most one place for each row and group.
 
-    shares: the estimated share of the runs that both have. rarity: how rare the seeds that were found are beside those of the
-    whole text, from 0 to 1: shares are multiplied by it. seeds: how many were found, from the word `firsts` to before `lasts`.
-    is_cut: whether the words are those of a whole text of the corpus, which may be the beginning of the text of the index.
+    Columns: start, stop (the words from `start` to before `stop`), group; share: the estimated share of the runs that both have;
+    rarity: how rare the seeds that were found are beside those of the whole text, from 0 to 1: shares are multiplied by it;
+    seeds: how many were found, from the word `first` to before `last`; is_cut: whether the words are those of a whole text of the
+    corpus, which may be the beginning of the text of the index. row_starts: as `find_runs` takes them.
     """
-
-    starts: Array
-    stops: Array
-    groups: Array
-    shares: Array
-    rarity: Array
-    seeds: Array
-    firsts: Array
-    lasts: Array
-    is_cut: Array
-
-
-def find_passages(lookup: Lookup, runs: Runs, row_starts: Array) -> Passages:
-    """The passages of each row, at most one for each row and group. row_starts: as `find_runs` takes them."""
     first_words = runs.words.first_words
     row_words = first_words[row_starts]
     found = _find_seeds(lookup, runs.all_runs(SEED_WORDS), row_words)
@@ -80,8 +65,7 @@ def find_passages(lookup: Lookup, runs: Runs, row_starts: Array) -> Passages:
     rows, groups, starts, ends = clusters.select("row", "group", "start", "end").to_numpy().T.astype(np.int64)
     covered, weight = clusters.select("covered", "weight").to_numpy().T
     sizes = lookup.texts["n_words"][groups].astype(np.int64)
-    shares = covered / (sizes - SEED_WORDS)
-    rarity = (weight / lookup.seed_weights[groups] / shares).clip(max=1)
+    rarity = (weight / lookup.seed_weights[groups] / (covered / (sizes - SEED_WORDS))).clip(max=1)
     stops = np.minimum(ends + sizes + MARGIN, row_words[rows + 1])
     starts = np.maximum(starts - MARGIN, row_words[rows])
     fields = np.searchsorted(first_words, starts + 2 * MARGIN, "right") - 1
@@ -89,12 +73,17 @@ def find_passages(lookup: Lookup, runs: Runs, row_starts: Array) -> Passages:
     is_cut = (np.abs(starts - begins) <= MARGIN) & (field_sizes >= np.minimum(sizes // 2, CUT_WORDS))
     is_cut &= (field_sizes >= PASSAGE_WORDS) & (field_sizes < CUT_SHARE * sizes)
     shares = (covered / np.where(is_cut, (field_sizes - SEED_WORDS).clip(min=1), sizes - SEED_WORDS)).clip(max=1)
-    starts, stops = np.where(is_cut, begins, starts), np.where(is_cut, begins + field_sizes, stops)
+    columns = {
+        "start": np.where(is_cut, begins, starts),
+        "stop": np.where(is_cut, begins + field_sizes, stops),
+        "group": groups,
+        "share": shares ** (RUN_WORDS / SEED_WORDS) * rarity,
+        "rarity": rarity,
+        **{name: clusters[name].to_numpy() for name in ("seeds", "first", "last")},
+        "is_cut": is_cut,
+    }
     kept = shares * rarity >= MIN_COVERED
-    shares = shares ** (RUN_WORDS / SEED_WORDS)
-    found_seeds = (clusters[name].to_numpy() for name in ("seeds", "first", "last"))
-    columns = (starts, stops, groups, shares * rarity, rarity, *found_seeds, is_cut)
-    return Passages(*(column[kept] for column in columns))
+    return pl.DataFrame({name: column[kept] for name, column in columns.items()})
 
 
 def _find_seeds(lookup: Lookup, numbers: Array, row_words: Array) -> pl.DataFrame:
@@ -106,31 +95,38 @@ def _find_seeds(lookup: Lookup, numbers: Array, row_words: Array) -> pl.DataFram
     rows = np.searchsorted(row_words, positions, "right") - 1
     is_usable = (stops > starts) & (stops - starts <= MAX_OWNERS)
     is_usable &= positions + SEED_WORDS <= row_words[(rows + 1).clip(max=len(row_words) - 1)]
-    positions, rows, starts, stops = positions[is_usable], rows[is_usable], starts[is_usable], stops[is_usable]
-    owners = stops - starts
-    ids = take_slices(lookup.seeds.owners, starts, stops).values.astype(np.int64)
-    positions, rows, owners = np.repeat(positions, owners), np.repeat(rows, owners), np.repeat(owners, owners)
+    found = take_slices(lookup.seeds.owners, starts[is_usable], stops[is_usable])
+    ids, owners = found.values.astype(np.int64), np.repeat(found.lengths, found.lengths)
     groups = np.searchsorted(lookup.first_seeds, ids, "right") - 1
     seeds, sizes = ids - lookup.first_seeds[groups], lookup.texts["n_words"][groups]
     weights = weigh_seeds(seeds, sizes, owners)
-    begins = positions - seed_positions(seeds, sizes)
-    columns = (rows, groups, begins, seeds, positions, weights * owners, (weights * FRACTION).astype(np.int64))
-    names = ("row", "group", "start", "seed", "position", "covered", "weight")
-    return pl.DataFrame(dict(zip(names, columns, strict=True)))
+    positions = np.repeat(positions[is_usable], found.lengths)
+    return pl.DataFrame(
+        {
+            "row": np.repeat(rows[is_usable], found.lengths),
+            "group": groups,
+            "start": positions - seed_positions(seeds, sizes),
+            "seed": seeds,
+            "position": positions,
+            "covered": weights * owners,
+            "weight": (weights * FRACTION).astype(np.int64),
+        }
+    )
 
 
-def measure_passages(words: Words, passages: Passages, texts: Sequence[str | None]) -> Array:
+def measure_passages(words: Words, passages: pl.DataFrame, texts: Sequence[str | None]) -> Array:
     """The share of the runs of each passage that both sides have; as it was estimated where the text is not available.
 
     texts: of the index, for each passage.
     """
-    shares = np.array(passages.shares)
+    shares = passages["share"].to_numpy(writable=True)
+    rarity, is_cut = passages["rarity"].to_numpy(), passages["is_cut"].to_list()
     known = [number for number, text in enumerate(texts) if text is not None]
-    places = fold_texts(pl.Series(run_texts(words, passages.starts[known], passages.stops[known]), dtype=pl.String))
+    places = fold_texts(run_texts(words, passages["start"].to_numpy()[known], passages["stop"].to_numpy()[known]))
     wholes = fold_texts(pl.Series([texts[number] for number in known], dtype=pl.String))
     for number, place, whole in zip(known, places, wholes, strict=True):
-        one, other = (_runs(place), _runs(whole)) if passages.is_cut[number] else (_runs(whole), _runs(place))
-        shares[number] = sum(map(set(other).__contains__, one)) / max(len(one), 1) * passages.rarity[number]
+        one, other = (_runs(place), _runs(whole)) if is_cut[number] else (_runs(whole), _runs(place))
+        shares[number] = sum(map(set(other).__contains__, one)) / max(len(one), 1) * rarity[number]
     return shares
 
 
@@ -139,9 +135,10 @@ def _runs(text: str) -> list[str]:
     return [" ".join(words[start : start + RUN_WORDS]) for start in range(len(words) - RUN_WORDS + 1)]
 
 
-def run_texts(words: Words, starts: Array, stops: Array) -> list[str]:
-    """The text of the words from each start to before its stop, as it is in the corpus."""
+def run_texts(words: Words, starts: Array, stops: Array) -> pl.Series:
+    """The text (String) of the words from each start to before its stop, as it is in the corpus."""
     text_bytes, symbols = words.text_bytes.tobytes(), words.symbols.tobytes()
     firsts, lasts = words.starts[starts].tolist(), words.starts[stops - 1].tolist()
     ends = [symbols.find(b"\0", last) for last in lasts]
-    return [text_bytes[first:end].decode("utf-8", "replace") for first, end in zip(firsts, ends, strict=True)]
+    parts = [text_bytes[first:end].decode("utf-8", "replace") for first, end in zip(firsts, ends, strict=True)]
+    return pl.Series(parts, dtype=pl.String)

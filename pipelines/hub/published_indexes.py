@@ -182,22 +182,15 @@ def find_index(name: str, cache: Path) -> Path:
             raise SourceError(
                 error.what, where=name, found=f"{error.found}, and no copy in {cache}", todo=todo
             ) from error
-        logger.warning("%s: %s (%s); the copy of the last time is used: %s", name, error.what, error.found, copy.path)
+        logger.warning("%s: %s (%s); the copy of the last time is used: %s", name, error.what, error.found, copy[0])
     if copy is None:
         found = ", ".join(f"no {FILE} in {repo} at {revision}" for repo, revision in references)
         raise SourceError("index not found", where=name, found=found, todo="see that the name and the tag are right")
-    if copy.digest not in listed_digests(copy.path):
+    path, digest = copy
+    if digest not in listed_digests(path):
         todo = "remove it, and run the command again"
-        raise SourceError("the copy of the index is damaged", where=str(copy.path), expected=copy.digest, todo=todo)
-    return copy.path
-
-
-@dataclass(frozen=True)
-class _Copy:
-    """A copy of an index in the cache. digest: the one that the Hub lists: SHA-256, or that of git."""
-
-    path: Path
-    digest: str
+        raise SourceError("the copy of the index is damaged", where=str(path), expected=digest, todo=todo)
+    return path
 
 
 def _references(name: str) -> list[tuple[str, str]]:
@@ -211,27 +204,30 @@ def _references(name: str) -> list[tuple[str, str]]:
     return [(f"{org}/{PREFIX}{own}", tag or repository.MAIN) for org in organisations if "/" not in org]
 
 
-def _ask_hub(references: Sequence[tuple[str, str]], cache: Path) -> _Copy | None:
-    """The copy of the first index that the Hub has, fetched unless it is there; which one it is, is noted for `_last_copy`."""
+def _ask_hub(references: Sequence[tuple[str, str]], cache: Path) -> tuple[Path, str] | None:
+    """The copy of the first index that the Hub has, fetched unless it is there, and the digest that the Hub lists.
+
+    Both are noted for `_last_copy`.
+    """
     hub = client.connect()
     for repo, revision in references:
         at = repository.snapshot(hub, repo, revision)
         if at is not None and FILE in at.digests:
             path = repository.fetch_files(hub, repo, at, [FILE], cache) / FILE
             write_atomically(_note(repo, revision, cache), json.dumps({"commit": at.sha, "digest": at.digests[FILE]}))
-            return _Copy(path, at.digests[FILE])
+            return path, at.digests[FILE]
     return None
 
 
-def _last_copy(references: Sequence[tuple[str, str]], cache: Path) -> _Copy | None:
-    """The copy of the first index that the Hub had the last time."""
+def _last_copy(references: Sequence[tuple[str, str]], cache: Path) -> tuple[Path, str] | None:
+    """The copy of the first index that the Hub had the last time, and its digest."""
     for repo, revision in references:
         note = _note(repo, revision, cache)
         if note.exists():
             noted = json.loads(note.read_bytes())
             path = note.parent / noted["commit"] / FILE
             if path.exists():
-                return _Copy(path, noted["digest"])
+                return path, noted["digest"]
     return None
 
 
