@@ -93,6 +93,8 @@ def find_letters(lookup: Lookup, texts: pl.Series, runs: Runs) -> tuple[Array, A
 def compare_runs(lookup: Lookup, words: Words, candidates: Candidates) -> Array:
     """Whether the words of each run, folded, are those of the text of its group."""
     starts, stops, groups = candidates
+    if not len(starts):
+        return np.empty(0, np.bool_)
     runs, inverse = np.unique(starts << 32 | stops, return_inverse=True)
     hashed = hash_texts(words_of(fold_texts(run_texts(words, runs >> 32, runs & 0xFFFFFFFF))))
     is_same: Array = hashed[inverse] == lookup.texts["words"][groups]
