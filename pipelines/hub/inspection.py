@@ -4,10 +4,11 @@ What counts is what a reader gets: the files that `load_dataset` reads there, th
 """
 
 import logging
+import math
 import shutil
 import tempfile
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
@@ -17,20 +18,21 @@ from builders.spec import version_key
 from cards.manifest import Manifest
 from pipelines.hub import client, repository
 from pipelines.hub.client import HubClient
-from pipelines.hub.repository import Snapshot
+from pipelines.hub.repository import VERSION_TAG, Snapshot
 from pipelines.hub.revisions import (
     Content,
     Expectations,
+    Problem,
     Repository,
     Revision,
     State,
     judge_main,
     judge_tag,
-    missing_tag,
 )
 from pipelines.process.terminal import format_size
-from pipelines.release import folder
+from pipelines.release import folder, ledger
 from pipelines.release.folder import verify_release
+from pipelines.release.ledger import RefEvent
 from pipelines.release.loading import find_loading_faults
 
 
@@ -128,28 +130,53 @@ def inspect_dataset(hub: HubClient, repo: Repository, expected: Expectations) ->
 
     Raises the client's error where the Hub is out of reach, and only then.
     """
-    entries = expected.entries.get(repo.dataset, {}) if expected.recorded else {}
-    recorded = {f"v{version}": entry for version, entry in entries.items() if repo.name in entry.published}
+    recorded = expected.refs.get(repo.dataset, {}).get(repo.name, {})
     try:
         refs = repository.list_refs(hub, repo.name)
     except hub.error as error:
         failure = explain_failure(error)
         names = _in_order(recorded) or [repository.MAIN]
         return PublishedDataset(repo.name, repo.dataset, tuple(Revision(name, not_checked=failure) for name in names))
-    versions = {f"v{version}": refs.tags[f"v{version}"] for version in refs.versions}
+    versions = [f"v{version}" for version in reversed(refs.versions)]
     main = refs.branches.get(repository.MAIN)
     contents = dict[str, Content]()
-    commits = {name: versions[name] for name in _in_order(versions)} | ({repository.MAIN: main} if main else {})
+    commits = {name: refs.tags[name] for name in versions} | ({repository.MAIN: main} if main else {})
     for name, commit in commits.items():
         if commit not in contents:
             contents[commit] = _read(hub, repo.name, name, commit, expected)
-    tagged = {name: judge_tag(repo, name, commit, contents[commit], expected) for name, commit in versions.items()}
-    missing = {name: missing_tag(repo, name, entry) for name, entry in recorded.items() if name not in versions}
-    revisions = [(tagged | missing)[name] for name in _in_order(tagged | missing)]
-    revisions.append(judge_main(repo, main, tagged, contents, expected))
-    return PublishedDataset(
-        repo.name, repo.dataset, tuple(revisions), tuple(sorted(refs.tags.keys() - versions.keys()))
-    )
+    renamed = {content.at.repo for content in contents.values() if content.at} - {repo.name}
+    if renamed:
+        problem = Problem(f"renamed: the Hub answers with {min(renamed)}", "record its name:", (repo.repair_command,))
+        return PublishedDataset(repo.name, repo.dataset, (Revision(repository.MAIN, main, problems=(problem,)),))
+    if expected.observe and expected.record:
+        for name in versions:
+            if name not in recorded and (manifest := contents[refs.tags[name]].manifest):
+                _observe(repo, name, refs.tags[name], manifest, expected.record)
+        refs_by_repo = ledger.expected_refs(repo.dataset, expected.record)
+        entries = ledger.read_ledger(expected.record)
+        expected = replace(expected, entries=entries, refs={**expected.refs, repo.dataset: refs_by_repo})
+        recorded = refs_by_repo.get(repo.name, {})
+    judged = {
+        name: judge_tag(
+            repo, name, refs, contents.get(refs.tags[name] if name in versions else "", Content()), expected
+        )
+        for name in _in_order({*versions, *recorded})
+    }
+    tags = {name: judged[name] for name in versions}
+    shown = [tag for name, tag in judged.items() if name in versions or VERSION_TAG.fullmatch(name) or tag.problems]
+    revisions = (*shown, judge_main(repo, main, tags, contents, expected))
+    return PublishedDataset(repo.name, repo.dataset, revisions, tuple(sorted(refs.tags.keys() - set(versions))))
+
+
+def _observe(repo: Repository, name: str, commit: str, manifest: Manifest, record: Path) -> None:
+    """Record a tag that holds its version, as it was found."""
+    if (manifest.dataset, f"v{manifest.version}") != (repo.dataset, name) or not manifest.complete:
+        return
+    if ledger.find_entry(manifest.dataset, manifest.version, record) is None:
+        ledger.record_entry(manifest.dataset, manifest.version, ledger.release_entry(manifest), record)
+    why = "found by check --org --record"
+    event = RefEvent(repo.name, name, commit, "observed", why, manifest.content_sha256)
+    ledger.append_event(repo.dataset, event, record)
 
 
 def explain_failure(error: DatasetError) -> str:
@@ -168,11 +195,11 @@ def explain_failure(error: DatasetError) -> str:
 
 def _read(hub: HubClient, repo: str, name: str, commit: str, expected: Expectations) -> Content:
     try:
-        at = repository.require_snapshot(hub, repo, commit)
-        if at.sha != commit or not repository.COMMIT.fullmatch(commit):  # it becomes the name of a folder
-            return Content(failure="the Hub answers with another commit than its tag names")
+        at = repository.snapshot(hub, repo, commit) or repository.require_snapshot(hub, repo, name)
+        if at.repo != repo:
+            return Content(at)
         if folder.MANIFEST not in at.digests:
-            return Content(faults=(f"not a release of this package: no {folder.MANIFEST}",))
+            return Content(at, faults=(f"not a release of this package: no {folder.MANIFEST}",))
         manifest = repository.read_manifest_at(hub, repo, at)
         if manifest is not None and expected.download:
             size = format_size(sum(file.bytes for file in manifest.files))
@@ -180,8 +207,9 @@ def _read(hub: HubClient, repo: str, name: str, commit: str, expected: Expectati
         faults = verify_snapshot(hub, repo, at, expected.cache, download=expected.download)
     except hub.error as error:
         return Content(failure=explain_failure(error))
-    return Content(manifest, tuple(faults), verified=expected.download)
+    return Content(at, manifest, tuple(faults), verified=expected.download)
 
 
 def _in_order(names: Iterable[str]) -> list[str]:
-    return sorted(names, key=lambda name: version_key(name[1:]))
+    """Versions from old to new, then other tags."""
+    return sorted(names, key=lambda name: (version_key(name[1:]) if VERSION_TAG.fullmatch(name) else (math.inf,), name))

@@ -45,7 +45,7 @@ def find_repositories(
 ) -> tuple[dict[str, str], list[str]]:
     """The repositories of an organisation that hold a dataset of this package, or should, each with the dataset; and the others.
 
-    Ours have the name of a dataset, are in the ledger, or have a manifest of ours at main. names: only these datasets; each of
+    Ours have the name of a dataset, are in the record, or have a manifest of ours at main. names: only these datasets; each of
     them is listed even if it has no repository, and no others are.
 
     Raises UsageError for an invalid name, the client's error where the Hub cannot list them.
@@ -53,16 +53,9 @@ def find_repositories(
     if not client.REPOSITORY.fullmatch(f"{org}/name"):
         raise UsageError("invalid name of an organisation", found=org, todo="correct --org")
     listed = list_repositories(hub, org)
-    entries = expected.entries if expected.recorded else {}
-    datasets = catalogue.entries().keys() | entries.keys()
+    datasets = catalogue.entries().keys() | expected.refs.keys()
     ours = {f"{org}/{name}": name for name in names}
-    ours |= {
-        repo: dataset
-        for dataset, versions in entries.items()
-        for entry in versions.values()
-        for repo in entry.published
-        if repo.startswith(f"{org}/")
-    }
+    ours |= {repo: dataset for dataset, refs in expected.refs.items() for repo in refs if repo.startswith(f"{org}/")}
     ours |= {repo: name for repo in listed if repo not in ours and (name := repo.partition("/")[2]) in datasets}
     for repo in [repo for repo, has_manifest in listed.items() if has_manifest and repo not in ours]:
         if (dataset := _dataset_of(hub, repo)) is not None:
@@ -78,7 +71,7 @@ def inspect_repositories(hub: HubClient, ours: Mapping[str, str], expected: Expe
     """
     for number, (name, dataset) in enumerate(ours.items(), 1):
         logger.info("%s (%d of %d)", name, number, len(ours))
-        yield inspect_dataset(hub, Repository(name, dataset), expected)
+        yield inspect_dataset(hub, Repository(name, dataset, expected.requested), expected)
 
 
 def list_repositories(hub: HubClient, org: str) -> dict[str, bool]:
@@ -155,11 +148,9 @@ def page(org: str, datasets: Sequence[PublishedDataset], others: Sequence[str], 
         lines += [line for dataset in datasets for line in _rows(dataset)]
     for dataset in datasets:
         lines += _paragraph(dataset)
-    if not expected.recorded:
-        lines += [
-            "",
-            *wrap("HF_ENDPOINT is not the Hub: tags are not compared with recorded commits (--ledger FILE has them)"),
-        ]
+    if expected.record is None:
+        words = "HF_ENDPOINT is not the Hub: tags are not compared with recorded commits (--ledger FILE is beside them)"
+        lines += ["", *wrap(words)]
     if others:
         more = f" and {len(others) - OTHERS:,} more" if len(others) > OTHERS else ""
         names = ", ".join(name.partition("/")[2] for name in others[:OTHERS])
@@ -172,7 +163,7 @@ def _rows(dataset: PublishedDataset) -> list[str]:
     return [
         _line(
             [
-                "" if number else name, revision.name, revision.version or "-",
+                "" if number else name, cut_middle(revision.name, WIDTHS[1]), revision.version or "-",
                 revision.ledger.replace("none", "-"), revision.local.replace("none", "-"), revision.state,
             ]
         )

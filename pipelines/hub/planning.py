@@ -7,7 +7,7 @@ nothing but versions of the same dataset. Main is the newest of them; an older o
 (pipelines.hub.revisions). A published version never changes.
 """
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 
@@ -19,7 +19,13 @@ from pipelines.hub import foreign_edits, repository, revisions
 from pipelines.hub.attestations import read_statement
 from pipelines.hub.client import HubClient
 from pipelines.hub.commits import DONE, NEW, CommitOptions, CommitPlan, require_name, snapshot_to_publish_in
-from pipelines.hub.inspection import edited_documents_at, fetch_verified, loading_faults_at, verify_snapshot
+from pipelines.hub.inspection import (
+    edited_documents_at,
+    explain_failure,
+    fetch_verified,
+    loading_faults_at,
+    verify_snapshot,
+)
 from pipelines.hub.publishable import (
     content_of,
     different_documents,
@@ -32,30 +38,42 @@ from pipelines.hub.publishable import (
     unclear_licence,
 )
 from pipelines.hub.repository import Refs, Snapshot, file_digests, find_differences, published_files
-from pipelines.hub.revisions import Target, choose_target, is_version
+from pipelines.hub.revisions import Repository, Target, choose_target, is_version
+from pipelines.raw.requests import HUB
 from pipelines.release import comparison, folder, ledger
+from pipelines.release.ledger import RefEvent
 
 MAX_COMMITS = 100  # that are looked at
+
+
+def publication_ledger(hub: HubClient, requested: Path | None) -> Path | None:
+    """The ledger beside the record of a server; None for another server than the Hub where no file is requested."""
+    if requested is not None:
+        return requested
+    return ledger.LEDGER if hub.api.endpoint.rstrip("/") == HUB else None
 
 
 def find_release(
     hub: HubClient, repo: str, release_dir: Path, manifest: Manifest, *, cache: Path | None, recorded: str | None
 ) -> Snapshot | None:
-    """The newest commit of main that holds a release as it was published.
+    """The commit that holds a release as it was published: the recorded one, wherever it lives, else the newest of main.
 
-    cache: where it is fetched to; None to compare by the Hub's digests alone. recorded: the commit that the ledger knows to have
-    had the tag; its card may be that of an older version of this package.
+    cache: where it is fetched to; None to compare by the Hub's digests alone. recorded: the commit that had the tag; its card may
+    be that of an older version of this package.
 
     Raises PublishError where a newer commit holds the same version with other content.
     """
-    for at, published in _find_commits(hub, repo, repository.list_commits(hub, repo), manifest):
+    for at, published in _find_commits(hub, repo, _candidates(hub, repo, recorded), manifest):
         refuse_other_content(f"{repo} at {at.sha[:12]}", published, manifest)
         card = repository.read_file(hub, repo, at, folder.CARD)
         writes, _ = published_files(release_dir, manifest, repo, card)
         if cache is None:
             faults = digest_faults(repo, at, writes, manifest)
         else:
-            faults = verify_snapshot(hub, repo, at, cache)
+            try:
+                faults = verify_snapshot(hub, repo, at, cache)
+            except hub.error as error:  # data that the Hub has lost
+                faults = [explain_failure(error)]
             if at.sha != recorded:
                 faults = faults or different_documents(hub, repo, at, writes)
         if not faults:
@@ -63,13 +81,22 @@ def find_release(
     return None
 
 
+def _candidates(hub: HubClient, repo: str, recorded: str | None) -> Iterator[str]:
+    """The recorded commit, then the newest MAX_COMMITS of main."""
+    if recorded is not None:
+        yield recorded
+    yield from repository.list_commits(hub, repo)[:MAX_COMMITS]
+
+
 def _find_commits(
-    hub: HubClient, repo: str, commits: Sequence[str], ours: Manifest
+    hub: HubClient, repo: str, commits: Iterable[str], ours: Manifest
 ) -> Iterator[tuple[Snapshot, Manifest]]:
-    """Those of the first MAX_COMMITS commits that hold a release of our version, each with its manifest."""
+    """Those of the commits that hold a release of our version, each with its manifest."""
     manifests: dict[str, Manifest | None] = {}  # by the Hub's digest of the file: many commits hold the same one
-    for sha in commits[:MAX_COMMITS]:
-        at = repository.require_snapshot(hub, repo, sha)
+    for sha in commits:
+        at = repository.snapshot(hub, repo, sha)
+        if at is None:
+            continue
         digest = at.digests.get(folder.MANIFEST, "")
         if digest not in manifests:
             manifests[digest] = repository.read_manifest_at(hub, repo, at)
@@ -137,16 +164,17 @@ UNTAGGED, UPDATE = "to be tagged", "already published, documents to be updated"
 class PublishOptions(CommitOptions):
     """How to publish releases, as the command line says.
 
-    cache: of releases of the Hub. repo_name: instead of the dataset's name. ledger: the file that records publications; None: see
-    pipelines.hub.publishing. download: False to compare by the Hub's digests alone. sample: publish samples and parts too; for
-    tests, on no command line. take_over: publish into a repository with somebody else's data. attestation: a file with a
-    statement about the release.
+    cache: of releases of the Hub. repo_name: instead of the dataset's name. ledger: the file beside the record of refs; None: see
+    `publication_ledger`. record: False to record nothing. download: False to compare by the Hub's digests alone. sample: publish
+    samples and parts too; for tests, on no command line. take_over: publish into a repository with somebody else's data.
+    attestation: a file with a statement about the release.
     """
 
     cache: Path
     _: KW_ONLY
     repo_name: str | None = None
     ledger: Path | None = None
+    record: bool = True
     download: bool = True
     sample: bool = False
     take_over: bool = False
@@ -161,6 +189,7 @@ class Plan(CommitPlan):
     stale files. against: the version before this one. changes: how the tables differ from that one. newest: the version that main
     stays at, where it is newer than this one. absent: other versions in the catalogue that are not on the Hub. takes_over:
     whether somebody else's data get the tag `foreign_edits.TAG` first. card_edits: hand edits that the commit would undo.
+    recorded: the last event of the version's tag.
     """
 
     manifest: Manifest = field(repr=False)
@@ -171,6 +200,7 @@ class Plan(CommitPlan):
     absent: tuple[str, ...] = ()
     takes_over: bool = False
     card_edits: tuple[str, ...] = ()
+    recorded: RefEvent | None = None
 
     @property
     def tag(self) -> str:
@@ -210,13 +240,19 @@ def _plan_release(definition: Definition, release_dir: Path, options: PublishOpt
         notes.append(f"licence {definition.license} {reason}: published because of --i-have-the-rights")
     at = snapshot_to_publish_in(hub, repo, options)
     refs = repository.list_refs(hub, repo) if at else Refs({}, {})
+    record = publication_ledger(hub, options.ledger)
+    recorded = ledger.expected_refs(manifest.dataset, record).get(repo, {}) if record else {}
     plan = Plan(
         repo=repo, state=NEW, at=at, known_digests=file_digests(manifest), manifest=manifest, notes=tuple(notes),
+        recorded=recorded.get(f"v{version}"),
         absent=tuple(other for other in definition.dataset.versions if other not in {version, *refs.versions}),
         title=f"{manifest.dataset} {version}", description=f"content_sha256 {manifest.content_sha256}",
     )  # fmt: skip
     if at is None:
         return replace(plan, writes=published_files(release_dir, manifest, repo, None)[0])
+    if plan.tag in refs.branches:
+        todo = f"set the branch aside: {Repository(repo, manifest.dataset, options.ledger).repair_command}"
+        raise PublishError(f"a branch is called {plan.tag}, like the tag of the version", where=repo, todo=todo)
     if version in refs.versions:
         return _plan_published(hub, plan, refs, at, release_dir=release_dir, options=options)
     published = repository.read_manifest_at(hub, repo, at)
@@ -233,9 +269,18 @@ def _plan_published(
     hub: HubClient, plan: Plan, refs: Refs, main: Snapshot, *, release_dir: Path, options: PublishOptions
 ) -> Plan:
     """The plan for a version that has its tag: nothing, or better documents for main."""
-    repo, manifest, branch = plan.repo, plan.manifest, revisions.branch_name(plan.manifest.version)
-    at, published = require_same_rows(hub, repo, plan.tag, manifest, options)
+    repo, manifest, version = plan.repo, plan.manifest, plan.manifest.version
+    branch = revisions.branch_name(version)
+    repair = f"bring it back: {Repository(repo, manifest.dataset, options.ledger).repair_command}"
+    if plan.recorded is not None and refs.tags[plan.tag] != plan.recorded.commit:
+        raise PublishError(
+            f"the tag {plan.tag} is on another commit than the one that was published: find out who moved it",
+            where=repo, found=refs.tags[plan.tag], expected=plan.recorded.commit, todo=repair,
+        )  # fmt: skip
+    at, published = require_same_rows(hub, repo, refs.tags[plan.tag], manifest, options)
     on_main = repository.read_manifest_at(hub, repo, main)
+    if on_main and version == refs.versions[0] and version_key(on_main.version) < version_key(version):
+        raise PublishError(f"main holds {on_main.version}, and {plan.tag} is newer", where=repo, todo=repair)
     if main.sha != at.sha:
         refuse_other_main(hub, repo, main, on_main, manifest)
     edited = edited_documents_at(hub, repo, at, published)
@@ -264,6 +309,7 @@ def _plan_commit(
     card = repository.read_file(hub, repo, at, folder.CARD)
     writes, added = published_files(release_dir, manifest, repo, card, plan.newest)
     begun = target.published is not None and target.published.version == manifest.version
+    recorded = plan.recorded.commit if plan.recorded else None
     if begun:
         refuse_other_content(f"{repo} at {target.branch}", target.published, manifest)
         faults = (
@@ -271,21 +317,20 @@ def _plan_commit(
             if options.download
             else digest_faults(repo, at, writes, manifest)
         )
-        if not faults:
+        if not faults and recorded in (None, at.sha):
             return replace(plan, state=UNTAGGED, at=at)
         notes += [f"{target.branch}: {fault}" for fault in faults]
-    if begun or plan.newest is not None:
-        entry = ledger.find_entry(manifest.dataset, manifest.version, options.ledger or ledger.LEDGER)
+    if begun or plan.newest is not None or recorded:
         found = find_release(
             hub,
             repo,
             release_dir,
             manifest,
             cache=options.cache if options.download else None,
-            recorded=entry.commits.get(repo) if entry else None,
+            recorded=recorded,
         )
         if found is not None:
-            notes.append(f"commit {found.sha[:12]} of main's history holds this release: it gets the tag")
+            notes.append(f"commit {found.sha[:12]} holds this release: it gets the tag")
             return replace(plan, state=UNTAGGED, at=found, notes=tuple(notes))
     if begun:
         notes.append(f"{target.branch} holds a damaged copy of this release: it is written again")

@@ -34,11 +34,16 @@ MAIN = "main"
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A dataset repository at one commit; digests: for every file its sha256 where it is kept in LFS, else its git blob id."""
+    """A dataset repository at one commit.
+
+    digests: for every file its sha256 where it is kept in LFS, else its git blob id. repo: its name, which is not the one that
+    was asked for where it was renamed.
+    """
 
     sha: str
     private: bool
     digests: Mapping[str, str]
+    repo: str = ""
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,7 @@ def snapshot(hub: HubClient, repo: str, revision: str = "main") -> Snapshot | No
             return None
         files = info.siblings or []
         digests = {file.rfilename: file.lfs.sha256 if file.lfs else file.blob_id or "" for file in files}
-        return Snapshot(info.sha or "", bool(info.private), digests)
+        return Snapshot(info.sha or "", bool(info.private), digests, info.id)
 
     return call(hub, "reading the repository", repo, ask)
 

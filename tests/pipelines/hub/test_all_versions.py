@@ -28,6 +28,9 @@ os._exit(0)
 """
 
 
+RECORD = ("--ledger", "trial.json")
+
+
 def build(run: Run, *versions: str) -> None:
     for version in versions:
         built = run("build", f"{CEDR}@{version}", "--raw-dir", "raw", "--offline")
@@ -72,19 +75,19 @@ def test_all_versions_are_published_from_the_oldest_to_the_newest_once_all_are_b
     hub: LoopbackHub, run: Run
 ) -> None:
     build(run, "1.0.0", "3.0.0", "4.0.0")
-    incomplete = run("publish", "cedr", "--org", "org", "--all-versions")
+    incomplete = run("publish", "cedr", "--org", "org", "--all-versions", *RECORD)
     assert (incomplete.returncode, incomplete.stdout) == (5, "")
     assert f"build first: embedding-datasets build {CEDR}@2.0.0\n" in incomplete.stderr
     assert hub.repos == {}, "nothing may be published before all versions are built"
     build(run, "2.0.0")
-    published = run("publish", "cedr", "--org", "org", "--all-versions")
+    published = run("publish", "cedr", "--org", "org", "--all-versions", *RECORD)
     assert published.returncode == 0, published.stderr
     assert re.findall(rf"^{CEDR} .*", published.stdout, re.MULTILINE) == [
         f"{CEDR} {version}: published" for version in ("1.0.0", "2.0.0", "3.0.0", "4.0.0")
     ]
     tags = ["v1.0.0", "v2.0.0", "v3.0.0", "v4.0.0"]
     assert [ref for ref, _ in hub.repos[REPO].moves] == ["main", *(ref for tag in tags for ref in ("main", tag))]
-    again = run("publish", "cedr", "--org", "org", "--all-versions", "--json")
+    again = run("publish", "cedr", "--org", "org", "--all-versions", *RECORD, "--json")
     assert [json.loads(line)["state"] for line in again.stdout.splitlines()] == ["already published"] * 4
 
 
@@ -92,7 +95,7 @@ def test_all_versions_are_published_from_the_oldest_to_the_newest_once_all_are_b
 def test_after_a_version_that_fails_the_newer_ones_are_not_published(hub: LoopbackHub, run: Run) -> None:
     build(run, "1.0.0", "2.0.0", "3.0.0", "4.0.0")
     hub.before_answer["/tag/"] = lambda: hub.repos[REPO].tags.update({"v1.0.0": hub.repos[REPO].moves[0][1]})
-    failed = run("publish", "cedr", "--org", "org", "--all-versions")
+    failed = run("publish", "cedr", "--org", "org", "--all-versions", *RECORD)
     assert failed.returncode == 5
     assert "published with other content" in failed.stderr
     assert f"{CEDR}@2.0.0: not published, because an older version was not" in failed.stderr
@@ -103,7 +106,7 @@ def test_after_a_version_that_fails_the_newer_ones_are_not_published(hub: Loopba
 @pytest.mark.slow
 def test_taking_over_and_hand_edits_as_commands(hub: LoopbackHub, run: Run) -> None:
     build(run, "1.0.0", "2.0.0")
-    first = ("publish", f"{CEDR}@1.0.0", "--org", "org")
+    first = ("publish", f"{CEDR}@1.0.0", "--org", "org", "--no-record")
     assert run(*first).returncode == 0
     theirs = hub.commit(REPO, {"manifest.json": None, "statistics.json": None, "data/test-more.csv": b"a\n"})
     hub.repos[REPO].tags.clear()
@@ -124,7 +127,7 @@ def test_taking_over_and_hand_edits_as_commands(hub: LoopbackHub, run: Run) -> N
         .replace("\n## Before you use it\n", "\n## Before you use it\n\nAn \x1b[31medit.\n")
     )
     hub.commit(REPO, {"README.md": card.encode()})
-    second = ("publish", f"{CEDR}@2.0.0", "--org", "org")
+    second = ("publish", f"{CEDR}@2.0.0", "--org", "org", "--no-record")
     shown = run(*second, "--dry-run")
     assert shown.returncode == 5
     assert "hand edits of the card on the Hub:" in shown.stdout

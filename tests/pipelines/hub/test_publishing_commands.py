@@ -73,25 +73,27 @@ def test_publish_check_and_diff_work_as_commands(
     assert "+ data/dev-00000-of-00001.parquet" in planned.stdout
     assert hub.repos == {}
 
-    pushed = run("build", "terra", *raw, "--push", "org", "--json")
+    unrecorded = run("build", "terra", *raw, "--push", "org", "--json")
+    assert unrecorded.returncode == 5
+    assert "nowhere to record what is published" in unrecorded.stderr
+    assert hub.repos == {}
+    pushed = run("build", "terra", *raw, "--push", "org", "--no-record", "--json")
     assert pushed.returncode == 0, pushed.stderr
     report = json.loads(pushed.stdout)["published"]
     assert (report["repo"], report["tag"], report["state"]) == (REPO, "v1.0.0", "published")
     assert hub.repos[REPO].tags == {"v1.0.0": report["commit"]}
     assert hub.xet.files, "large files go through Xet by default"
-    not_recorded = "HF_ENDPOINT is not the Hub: ledger.json does not record what is published there"
-    assert pushed.stderr.splitlines() == [f"{not_recorded} (publish --ledger FILE does)"], (
-        "stderr should hold no progress bars"
-    )
-    entry = json.loads((work_dir / "ledger.json").read_text())[TERRA]["1.0.0"]
-    assert "published" not in entry, "the build is recorded, the trial publication is not"
+    assert pushed.stderr == "", "stderr should hold no progress bars"
+    assert TERRA in json.loads((work_dir / "ledger.json").read_text())
+    assert not (work_dir / "refs").exists(), "the build is recorded, the trial publication is not"
     recorded = run("publish", "terra", "--org", "org", "--ledger", str(tmp_path / "trial.json"))
     assert (recorded.returncode, recorded.stderr) == (
-        0, f"{TERRA}@1.0.0: recorded as published in trial.json\n"
+        0, f"{TERRA}@1.0.0: v1.0.0 recorded in refs/{TERRA}.jsonl\n"
     )  # fmt: skip
     assert f"{TERRA} 1.0.0: already published" in recorded.stdout
-    trial = json.loads((tmp_path / "trial.json").read_text())[TERRA]["1.0.0"]
-    assert trial["commits"] == {REPO: report["commit"]}
+    assert TERRA in json.loads((tmp_path / "trial.json").read_text())
+    [trial] = map(json.loads, (tmp_path / "refs" / f"{TERRA}.jsonl").read_text().splitlines())
+    assert (trial["repo"], trial["commit"], trial["event"]) == (REPO, report["commit"], "observed")
     again = run("publish", "terra", "--org", "org", "--ledger", str(tmp_path / "trial.json"))
     assert (again.returncode, again.stderr) == (0, "")
     assert f"{TERRA} 1.0.0: already published" in again.stdout
