@@ -5,6 +5,7 @@ With --org ORG: all datasets that an organisation has published, against the led
 
 from __future__ import annotations
 
+import logging
 import math
 import shlex
 from collections.abc import Sequence
@@ -49,6 +50,8 @@ EXAMPLES = """\
     embedding-datasets check ORG/NAME --fail-on warning
     embedding-datasets check ORG/NAME --fail-on split_leak:0.1%,html_residue"""
 
+
+logger = logging.getLogger(__name__)
 
 FORMATS = ("text", "json", "markdown", "github", "sarif")
 
@@ -208,6 +211,9 @@ def _check_organisation(options: argparse.Namespace) -> int:
     except DatasetError as error:
         command.print_error(error)
         code = error.exit_code if isinstance(error, UsageError) else PublishError.exit_code
+    else:
+        words = "%s: %d requests of the API and %d of files; the Hub permits 1,000 and 5,000 in five minutes"
+        logger.info(words, options.org, hub.requests.count("api"), hub.requests.count("resolve"))
     if options.format != "json" and (datasets or not code):
         print(organisation.page(options.org, datasets, others, expected), flush=True)
     return code or int(not datasets or any(dataset.state != "sound" for dataset in datasets))

@@ -16,9 +16,9 @@ from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
 from builders.errors import DatasetError, ReleaseError
 from builders.spec import version_key
 from cards.manifest import Manifest
-from pipelines.hub import client, repository
+from pipelines.hub import attestations, client, repository
 from pipelines.hub.client import HubClient
-from pipelines.hub.repository import VERSION_TAG, Snapshot
+from pipelines.hub.repository import VERSION_TAG, Snapshot, listed_digests
 from pipelines.hub.revisions import (
     Content,
     Expectations,
@@ -30,6 +30,7 @@ from pipelines.hub.revisions import (
     judge_tag,
 )
 from pipelines.process.terminal import format_size
+from pipelines.raw.mirrors import repository_name
 from pipelines.release import folder, ledger
 from pipelines.release.folder import verify_release
 from pipelines.release.ledger import RefEvent
@@ -103,12 +104,14 @@ def _compare_digests(at: Snapshot, manifest: Manifest) -> list[str]:
     return faults
 
 
+MIRRORED = ("sha256", "git-blob")  # how the paths of a mirror's files begin
+
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class PublishedDataset:
-    """A repository with a dataset of this package.
+    """A repository with a dataset of this package, or with raw files.
 
     revisions: the tags of versions from old to new, then main. other_tags: all others.
     """
@@ -139,11 +142,11 @@ def inspect_dataset(hub: HubClient, repo: Repository, expected: Expectations) ->
         return PublishedDataset(repo.name, repo.dataset, tuple(Revision(name, not_checked=failure) for name in names))
     versions = [f"v{version}" for version in reversed(refs.versions)]
     main = refs.branches.get(repository.MAIN)
-    contents = dict[str, Content]()
+    contents, lost = dict[str, Content](), dict[str, str | None]()
     commits = {name: refs.tags[name] for name in versions} | ({repository.MAIN: main} if main else {})
     for name, commit in commits.items():
         if commit not in contents:
-            contents[commit] = _read(hub, repo.name, name, commit, expected)
+            contents[commit] = _read(hub, repo.name, name, commit, expected, lost=lost)
     renamed = {content.at.repo for content in contents.values() if content.at} - {repo.name}
     if renamed:
         problem = Problem(f"renamed: the Hub answers with {min(renamed)}", "record its name:", (repo.repair_command,))
@@ -156,6 +159,10 @@ def inspect_dataset(hub: HubClient, repo: Repository, expected: Expectations) ->
         entries = ledger.read_ledger(expected.record)
         expected = replace(expected, entries=entries, refs={**expected.refs, repo.dataset: refs_by_repo})
         recorded = refs_by_repo.get(repo.name, {})
+    if main and contents[main].at:
+        contents[main] = _with_statements(
+            hub, repo.name, contents[main], [contents[refs.tags[name]] for name in versions]
+        )
     judged = {
         name: judge_tag(
             repo, name, refs, contents.get(refs.tags[name] if name in versions else "", Content()), expected
@@ -166,6 +173,44 @@ def inspect_dataset(hub: HubClient, repo: Repository, expected: Expectations) ->
     shown = [tag for name, tag in judged.items() if name in versions or VERSION_TAG.fullmatch(name) or tag.problems]
     revisions = (*shown, judge_main(repo, main, tags, contents, expected))
     return PublishedDataset(repo.name, repo.dataset, revisions, tuple(sorted(refs.tags.keys() - set(versions))))
+
+
+def _with_statements(hub: HubClient, repo: str, main: Content, tagged: Iterable[Content]) -> Content:
+    """What main holds, with the faults of the statements there."""
+    manifests = {f"v{content.manifest.version}": content.manifest for content in tagged if content.manifest}
+    faults, at = list(main.faults), main.at
+    try:
+        for path in sorted(at.digests) if at else ():
+            if path.startswith(attestations.FOLDER) and at and (content := repository.read_file(hub, repo, at, path)):
+                faults += attestations.statement_faults(path, content, manifests)
+    except hub.error as error:
+        return replace(main, failure=explain_failure(error, fatal=False))
+    return replace(main, faults=tuple(faults))
+
+
+def inspect_mirror(hub: HubClient, repo: str) -> PublishedDataset:
+    """What a mirror of raw files holds: the content of every file must have the digest in its name."""
+    name, faults, at = repo.partition("/")[2], list[str](), None
+    try:
+        at = repository.require_snapshot(hub, repo, repository.MAIN)
+        for path, listed in at.digests.items():
+            kind, digest = path.partition("/")[0], path.rpartition("/")[2]
+            if kind not in MIRRORED:
+                continue
+            content = repository.read_file(hub, repo, at, path) if len(listed) == repository.GIT_BLOB else None
+            if digest != listed and (content is None or digest not in listed_digests(content)):
+                faults.append(f"{path} has other content: {listed}")
+            elif content is None and (lost := repository.find_lost_file(hub, repo, at, path)):
+                faults.append(lost)
+        failure = None
+    except hub.error as error:
+        failure = explain_failure(error)
+    command = (
+        f"embedding-datasets publish --raw {name.removeprefix(repository_name(''))} --org {repo.partition('/')[0]}"
+    )
+    problems = tuple(Problem(fault, "write it again:", (command,)) for fault in faults)
+    main = Revision(repository.MAIN, at.sha if at else None, problems=problems, not_checked=failure)
+    return PublishedDataset(repo, name, (main,))
 
 
 def _observe(repo: Repository, name: str, commit: str, manifest: Manifest, record: Path) -> None:
@@ -179,12 +224,12 @@ def _observe(repo: Repository, name: str, commit: str, manifest: Manifest, recor
     ledger.append_event(repo.dataset, event, record)
 
 
-def explain_failure(error: DatasetError) -> str:
+def explain_failure(error: DatasetError, *, fatal: bool = True) -> str:
     """Why a repository or a commit cannot be read, in a sentence.
 
-    Raises the error itself where the Hub is out of reach: nothing can be checked then.
+    Raises the error itself where the Hub is out of reach and nothing can be checked (`fatal`).
     """
-    if client.explain_error(error).transient:
+    if fatal and client.explain_error(error).transient:
         raise error
     if isinstance(error.__cause__, GatedRepoError):
         return "gated: only a token (HF_TOKEN) of somebody who was given access can read it"
@@ -193,9 +238,15 @@ def explain_failure(error: DatasetError) -> str:
     return f"{error.what}: {error.found}" if error.found else error.what
 
 
-def _read(hub: HubClient, repo: str, name: str, commit: str, expected: Expectations) -> Content:
+def _read(
+    hub: HubClient, repo: str, name: str, commit: str, expected: Expectations, *, lost: dict[str, str | None]
+) -> Content:
+    """What a commit holds. lost: what is known of data files, by sha256: each is asked for once, whatever commits have it."""
     try:
         at = repository.snapshot(hub, repo, commit) or repository.require_snapshot(hub, repo, name)
+    except hub.error as error:
+        return Content(failure=explain_failure(error))
+    try:
         if at.repo != repo:
             return Content(at)
         if folder.MANIFEST not in at.digests:
@@ -205,8 +256,12 @@ def _read(hub: HubClient, repo: str, name: str, commit: str, expected: Expectati
             size = format_size(sum(file.bytes for file in manifest.files))
             logger.info("%s: verifying %s, %s", repo, name, size)
         faults = verify_snapshot(hub, repo, at, expected.cache, download=expected.download)
-    except hub.error as error:
-        return Content(failure=explain_failure(error))
+        for file in manifest.files if manifest else ():
+            if file.path in at.digests and file.sha256 not in lost:
+                lost[file.sha256] = repository.find_lost_file(hub, repo, at, file.path, file.bytes)
+        faults += [fault for file in manifest.files if (fault := lost.get(file.sha256))] if manifest else []
+    except hub.error as error:  # of one file: other repositories may be sound
+        return Content(at, failure=explain_failure(error, fatal=False))
     return Content(at, manifest, tuple(faults), verified=expected.download)
 
 

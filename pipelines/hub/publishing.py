@@ -19,7 +19,7 @@ from pipelines.hub.client import HubClient
 from pipelines.hub.commits import DONE, Publication, commit_plan
 from pipelines.hub.inspection import verify_snapshot
 from pipelines.hub.planning import Plan, PublishOptions, publication_ledger
-from pipelines.hub.repository import Snapshot, find_differences
+from pipelines.hub.repository import Snapshot, find_differences, listed_digests
 from pipelines.process.terminal import format_size
 from pipelines.raw.download import Patience
 from pipelines.release import folder, ledger
@@ -166,6 +166,9 @@ def _read_back(hub: HubClient, plan: Plan, commit: str, options: PublishOptions)
     commit of documents, whose rows are compared already, the digests are compared.
     """
     at = repository.require_snapshot(hub, plan.repo, commit)
+    for name in (*folder.DOCUMENTS, folder.MANIFEST):  # where the Hub lists the same digest, it has these bytes
+        if name in plan.writes and at.digests.get(name, "") in listed_digests(plan.writes[name]):
+            hub.files[plan.repo, at.digests[name]] = publishable.content_of(plan.writes[name])
     if (
         plan.state == planning.UPDATE and folder.CARD not in plan.writes
     ):  # a statement alone, perhaps of an older version

@@ -12,9 +12,16 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import cast
 
 import yaml
-from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
+from huggingface_hub import get_session, hf_hub_url, hf_raise_for_status
+from huggingface_hub.errors import (
+    GatedRepoError,
+    RemoteEntryNotFoundError,
+    RepositoryNotFoundError,
+    RevisionNotFoundError,
+)
 
 from builders.errors import ReleaseError, SourceError
 from builders.spec import version_key
@@ -29,6 +36,7 @@ from pipelines.release import folder
 
 VERSION_TAG = re.compile(r"v(\d+\.\d+\.\d+)", re.ASCII)
 COMMIT = re.compile(r"[0-9a-f]{40}", re.ASCII)
+GIT_BLOB = 40  # hex digits of the digest of a file outside LFS, which is small; a file in LFS may be of any size
 MAIN = "main"
 
 
@@ -61,7 +69,9 @@ class Refs:
 
 
 def snapshot(hub: HubClient, repo: str, revision: str = "main") -> Snapshot | None:
-    """A repository at a revision; None where there is no such repository or revision."""
+    """A repository at a revision; None where there is no such repository or revision. A commit is asked for once."""
+    if (known := hub.snapshots.get((repo, revision))) is not None:
+        return cast(Snapshot, known)
 
     def ask() -> Snapshot | None:
         try:
@@ -74,7 +84,10 @@ def snapshot(hub: HubClient, repo: str, revision: str = "main") -> Snapshot | No
         digests = {file.rfilename: file.lfs.sha256 if file.lfs else file.blob_id or "" for file in files}
         return Snapshot(info.sha or "", bool(info.private), digests, info.id)
 
-    return call(hub, "reading the repository", repo, ask)
+    at = call(hub, "reading the repository", repo, ask)
+    if at is not None:
+        hub.snapshots[repo, at.sha] = at
+    return at
 
 
 def create(hub: HubClient, repo: str, *, private: bool) -> bool:
@@ -129,6 +142,13 @@ def list_commits(hub: HubClient, repo: str) -> list[str]:
     return [commit.commit_id for commit in commits]
 
 
+def _require_digest(at: Snapshot, path: str, content: bytes | Path) -> None:
+    """Refuse a file that is not the one whose digest the Hub lists; another attempt may bring that one."""
+    digest = hash_content(content)
+    if at.digests[path] not in ("", digest.sha256, digest.git_blob):
+        raise TransferError(f"the file that arrived is not the one on the Hub: {digest}")
+
+
 def download(hub: HubClient, repo: str, at: Snapshot, path: str, folder: Path) -> Path:
     """One file of a snapshot, below a folder, as the Hub has it now: no local cache is asked.
 
@@ -140,9 +160,7 @@ def download(hub: HubClient, repo: str, at: Snapshot, path: str, folder: Path) -
             repo, path, repo_type="dataset", revision=at.sha, local_dir=folder, force_download=True,
             etag_timeout=hub.patience.read,
         )  # fmt: skip
-        digest = hash_content(Path(arrived))
-        if at.digests[path] not in ("", digest.sha256, digest.git_blob):
-            raise TransferError(f"the file that arrived is not the one on the Hub: {digest}")
+        _require_digest(at, path, Path(arrived))
         return Path(arrived)
 
     with stage(f"downloading {path}"):
@@ -150,11 +168,43 @@ def download(hub: HubClient, repo: str, at: Snapshot, path: str, folder: Path) -
 
 
 def read_file(hub: HubClient, repo: str, at: Snapshot, path: str) -> bytes | None:
-    """The content of a small file at a snapshot; None where it does not have it."""
+    """The content of a small file at a snapshot; None where it does not have it. The same bytes are fetched once."""
     if path not in at.digests:
         return None
+    key = repo, at.digests[path]
+    if key in hub.files:
+        return hub.files[key]
+
+    def ask() -> bytes:
+        url = hf_hub_url(repo, path, repo_type="dataset", revision=at.sha, endpoint=hub.api.endpoint)
+        response = get_session().get(url, headers=hub.headers)
+        hf_raise_for_status(response)
+        _require_digest(at, path, response.content)
+        return bytes(response.content)
+
+    if len(key[1]) == GIT_BLOB:
+        with stage(f"downloading {path}"):
+            content = hub.files[key] = call(hub, f"downloading {path}", repo, ask)
+        return content
     with tempfile.TemporaryDirectory() as folder:
         return download(hub, repo, at, path, Path(folder)).read_bytes()
+
+
+def find_lost_file(hub: HubClient, repo: str, at: Snapshot, path: str, size: int | None = None) -> str | None:
+    """Why a file of a snapshot could not be fetched; only its headers are requested. size: in bytes, where it is known.
+
+    Raises the client's error where the Hub does not answer.
+    """
+    url = hf_hub_url(repo, path, repo_type="dataset", revision=at.sha, endpoint=hub.api.endpoint)
+
+    def ask() -> str | None:
+        try:
+            found = hub.api.get_hf_file_metadata(url=url, timeout=hub.patience.read).size
+        except RemoteEntryNotFoundError:
+            return f"{path}: the Hub lists it, and has lost its content"
+        return f"{path}: the Hub has {found:,} bytes of {size:,}" if size and found and found != size else None
+
+    return call(hub, f"asking for {path}", repo, ask)
 
 
 def read_manifest_at(hub: HubClient, repo: str, at: Snapshot) -> Manifest | None:
@@ -226,12 +276,17 @@ def fetch_documents(hub: HubClient, repo: str, at: Snapshot, target: Path, *, da
     where = f"{repo} at {at.sha[:12]}"
     if folder.MANIFEST not in at.digests:
         raise ReleaseError("no release on the Hub at this revision", where=where, found="no manifest.json")
-    manifest = decode(download(hub, repo, at, folder.MANIFEST, target).read_bytes(), f"{where}: manifest.json")
-    paths = [*folder.document_names(manifest), *(file.path for file in manifest.files if data)]
-    missing = [path for path in paths if path not in at.digests]
+    manifest = decode(read_file(hub, repo, at, folder.MANIFEST) or b"", f"{where}: manifest.json")
+    documents, files = (
+        [folder.MANIFEST, *folder.document_names(manifest)],
+        [file.path for file in manifest.files if data],
+    )
+    missing = [path for path in (*documents, *files) if path not in at.digests]
     if missing:
         raise ReleaseError("the release on the Hub lacks a file", where=where, found=missing[0])
-    for path in paths:
+    for path in documents:
+        (target / path).write_bytes(read_file(hub, repo, at, path) or b"")
+    for path in files:
         download(hub, repo, at, path, target)
     shutil.rmtree(target / ".cache", ignore_errors=True)  # what the Hub's library notes beside its downloads
     return manifest

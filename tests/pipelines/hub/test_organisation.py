@@ -195,7 +195,7 @@ def test_only_the_small_files_are_fetched_without_download_and_each_commit_once_
 ) -> None:
     published.hub.log.clear()
     run("--no-download")
-    fetched = [request.path for request in published.hub.log if "/resolve/" in request.path]
+    fetched = [request.path for request in published.hub.log if request.method == "GET" and "/resolve/" in request.path]
     assert fetched
     assert not [path for path in fetched if path.endswith(".parquet")]
     published.hub.log.clear()
@@ -463,16 +463,9 @@ def test_another_server_without_a_ledger_is_not_compared_with_the_publications_o
 
 
 def test_a_hub_that_fails_exits_with_5_and_shows_what_was_checked(
-    run: Callable[..., Run], published: Published, monkeypatch: pytest.MonkeyPatch
+    run: Callable[..., Run], published: Published
 ) -> None:
-    inspect = organisation.inspect_dataset
-
-    def inspect_then_fail(*arguments: Any) -> Any:
-        if arguments[1].dataset == RUBQ:
-            published.hub.fail(0, Fault(status=503), always=True)
-        return inspect(*arguments)
-
-    monkeypatch.setattr(organisation, "inspect_dataset", inspect_then_fail)
+    published.hub.fail_at[f"/{RUBQ}/refs"] = Fault(status=503)
     checked = run("--no-download")
     assert checked.code == 5
     assert "503" in checked.err
