@@ -7,6 +7,7 @@ import logging
 import os
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -78,6 +79,8 @@ def main() -> int:
         try:
             if options.dry_run:
                 plan, publication = planning.make_plan(definition, release_dir, settings, hub), None
+                planning.pretend(hub, plan)
+                settings = replace(settings, planned={**settings.planned, f"{name}@{version}": release_dir})
             else:
                 with show_stages(name):
                     publication = publishing.publish(definition, release_dir, settings, hub)

@@ -97,7 +97,7 @@ class HubClient:
     """A connection to the Hub; a failure that retries do not cure is raised as `error`.
 
     files: the content of small files that were read, by repository and digest. snapshots: by repository and commit; both never
-    change. requests: `api` or `resolve` for each that was sent.
+    change, and `pipelines.hub.planning.pretend` adds what would be there. requests: `api` or `resolve` for each that was sent.
     """
 
     api: HfApi

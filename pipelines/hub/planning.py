@@ -7,6 +7,7 @@ nothing but versions of the same dataset. Main is the newest of them; an older o
 (pipelines.hub.revisions). A published version never changes.
 """
 
+import hashlib
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
@@ -37,7 +38,7 @@ from pipelines.hub.publishable import (
     stale_files,
     unclear_licence,
 )
-from pipelines.hub.repository import Refs, Snapshot, file_digests, find_differences, published_files
+from pipelines.hub.repository import Refs, Snapshot, file_digests, find_differences, listed_digests, published_files
 from pipelines.hub.revisions import Repository, Target, choose_target, is_version
 from pipelines.raw.requests import HUB
 from pipelines.release import comparison, folder, ledger
@@ -167,7 +168,7 @@ class PublishOptions(CommitOptions):
     cache: of releases of the Hub. repo_name: instead of the dataset's name. ledger: the file beside the record of refs; None: see
     `publication_ledger`. record: False to record nothing. download: False to compare by the Hub's digests alone. sample: publish
     samples and parts too; for tests, on no command line. take_over: publish into a repository with somebody else's data.
-    attestation: a file with a statement about the release.
+    attestation: a file with a statement about the release. planned: the releases that a dry run has planned, by NAME@VERSION.
     """
 
     cache: Path
@@ -179,6 +180,7 @@ class PublishOptions(CommitOptions):
     sample: bool = False
     take_over: bool = False
     attestation: Path | None = None
+    planned: Mapping[str, Path] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,6 +225,26 @@ def make_plan(definition: Definition, release_dir: Path, options: PublishOptions
     if plan.state == DONE and statement:
         plan = replace(plan, state=UPDATE, at=main, branch=repository.MAIN, title=f"{plan.title}: documents")
     return replace(plan, writes={**plan.writes, **statement})
+
+
+def pretend(hub: HubClient, plan: Plan) -> None:
+    """Let a connection see the repository as if a plan were carried out, so that the next version can be planned on top of it."""
+    if plan.state == DONE:
+        return
+    refs = repository.list_refs(hub, plan.repo) if plan.at else Refs({}, {})
+    before, after = plan.at or Snapshot("", False, {}), plan.at
+    if plan.writes or after is None:
+        digests = {path: digest for path, digest in before.digests.items() if path not in plan.deletes}
+        for path, content in plan.writes.items():
+            digests[path] = plan.known_digests.get(path) or listed_digests(content)[1] or ""
+            if path not in plan.known_digests:
+                hub.files[plan.repo, digests[path]] = content_of(content)
+        sha = hashlib.sha1(f"{before.sha} {plan.title}".encode(), usedforsecurity=False).hexdigest()
+        after = hub.snapshots[plan.repo, sha] = Snapshot(sha, before.private, digests, plan.repo)
+        if plan.branch == repository.MAIN:
+            hub.snapshots[plan.repo, repository.MAIN] = after
+    tags = refs.tags if plan.state == UPDATE else {**refs.tags, plan.tag: after.sha}
+    hub.snapshots[plan.repo, repository.REFS] = Refs(tags, refs.branches)
 
 
 def _plan_release(definition: Definition, release_dir: Path, options: PublishOptions, hub: HubClient) -> Plan:
@@ -344,12 +366,14 @@ def _plan_commit(
     )
     against = next((version for version in refs.versions if version_key(version) < version_key(manifest.version)), None)
     changes = list[comparison.Change]()
-    previous = repository.snapshot(hub, repo, f"v{against}") if against else None
-    if previous is not None and not options.download:
+    previous = repository.snapshot(hub, repo, refs.tags[f"v{against}"]) if against else None
+    local = options.planned.get(f"{manifest.dataset}@{against}")
+    if previous is not None and not options.download and local is None:
         notes.append(f"not compared with v{against}: --no-download")
     elif previous is not None:
         try:
-            changes = comparison.compare_tables(fetch_verified(hub, repo, previous, options.cache), release_dir)
+            before = local or fetch_verified(hub, repo, previous, options.cache)
+            changes = comparison.compare_tables(before, release_dir)
         except ReleaseError as error:
             notes.append(f"v{against} cannot be compared with: {error.what}")
     unchanged = tuple(file.path for file in manifest.files if at.digests.get(file.path) == file.sha256)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -89,6 +90,59 @@ def test_all_versions_are_published_from_the_oldest_to_the_newest_once_all_are_b
     assert [ref for ref, _ in hub.repos[REPO].moves] == ["main", *(ref for tag in tags for ref in ("main", tag))]
     again = run("publish", "cedr", "--org", "org", "--all-versions", *RECORD, "--json")
     assert [json.loads(line)["state"] for line in again.stdout.splitlines()] == ["already published"] * 4
+
+
+def test_a_dry_run_of_all_versions_plans_each_on_top_of_the_one_before(hub: LoopbackHub, run: Run) -> None:
+    build(run, "1.0.0", "2.0.0", "3.0.0", "4.0.0")
+
+    def publish(*arguments: str) -> list[dict[str, Any]]:
+        done = run("publish", "cedr", "--org", "org", "--all-versions", *RECORD, "--json", *arguments)
+        assert done.returncode == 0, done.stderr
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    text = run("publish", "cedr", "--org", "org", "--all-versions", "--dry-run").stdout
+    assert text.count("(to be created)") == 1
+    assert [line.split()[-1] for line in text.splitlines() if "  against v" in line] == [
+        "v1.0.0:",
+        "v2.0.0:",
+        "v3.0.0:",
+    ]
+    planned = publish("--dry-run")
+    assert hub.repos == {}
+    published = publish()
+    keys = (
+        "version",
+        "tag",
+        "content_sha256",
+        "branch",
+        "newest",
+        "against",
+        "changes",
+        "deletes",
+        "absent",
+        "files",
+        "notes",
+    )
+    for plan, done in zip(planned, published, strict=True):
+        assert {key: plan[key] for key in keys} == {key: done[key] for key in keys}
+    assert [plan["absent"] for plan in planned] == [
+        ["2.0.0", "3.0.0", "4.0.0"], ["3.0.0", "4.0.0"], ["4.0.0"], [],
+    ]  # fmt: skip
+
+
+def test_a_dry_run_plans_older_versions_on_their_branches(hub: LoopbackHub, run: Run) -> None:
+    build(run, "1.0.0", "2.0.0", "3.0.0", "4.0.0")
+    assert run("publish", f"{CEDR}@4.0.0", "--org", "org", "--no-record").returncode == 0
+    commits = len(hub.repos[REPO].commits)
+    arguments = ["publish", "cedr", "--org", "org", "--all-versions", "--no-record", "--json"]
+    planned = [json.loads(line) for line in run(*arguments, "--dry-run").stdout.splitlines()]
+    assert len(hub.repos[REPO].commits) == commits
+    assert [(plan["branch"], plan["against"], plan["state"]) for plan in planned] == [
+        ("release-v1.0.0", None, "to be published"), ("release-v2.0.0", "1.0.0", "to be published"),
+        ("release-v3.0.0", "2.0.0", "to be published"), ("main", None, "already published"),
+    ]  # fmt: skip
+    published = [json.loads(line) for line in run(*arguments).stdout.splitlines()]
+    assert [plan["changes"] for plan in planned] == [done["changes"] for done in published]
 
 
 @pytest.mark.slow
