@@ -109,42 +109,28 @@ def _show(plan: Plan, publication: Publication[Plan] | None, *, as_json: bool) -
 
 def _repair(options: argparse.Namespace) -> int:
     """Bring repositories back to the record of refs; returns the exit code: that of the first that failed, if any did."""
-    from pipelines.build_report.outcomes import failure_to_json
-    from pipelines.hub import client, planning, publishing
-    from pipelines.hub.commits import require_name
-    from pipelines.hub.repairs import repair
-    from pipelines.hub.repository import VERSION_TAG
+    from pipelines.hub import repairs
+    from pipelines.hub.commits import Publication, require_name
     from pipelines.hub.revisions import Repository
     from pipelines.raw.digests import default_cache
 
     names = dict.fromkeys(definition.dataset.name for definition, _ in command.resolve_datasets(options.names))
     if options.repo_name and len(names) > 1:
         raise UsageError("--repo-name is for one dataset", found=f"{len(names)} datasets", todo="name one")
-    hub = client.connect(PublishError) if options.dry_run else publishing.login()
-    record = planning.publication_ledger(hub, options.ledger)
-    if record is None:
-        raise PublishError("no record to compare with", found="HF_ENDPOINT is not the Hub", todo="pass --ledger FILE")
-    code = 0
-    for name in names:
-        try:
-            repo = Repository(require_name(options.org, options.repo_name or name), name, options.ledger)
-            done = repair(repo, record, default_cache(), hub, dry_run=options.dry_run)
-            if options.json:
-                steps = {"steps": done.steps, "lost": done.lost, "dry_run": options.dry_run}
-                command.print_json({"dataset": name, "repo": repo.name, **steps})
-            else:
-                print("\n".join([f"{repo.name}: {len(done.steps)} steps", *(f"  {step}" for step in done.steps)]))
-            if done.lost:
-                versions = [tag[1:] for tag in done.lost if VERSION_TAG.fullmatch(tag)]
-                todo = "publish again: " + " && ".join(map(repo.publish_command, versions)) if versions else None
-                what = "the Hub has lost what these tags were on"
-                raise PublishError(what, where=repo.name, found=", ".join(done.lost), todo=todo)
-        except DatasetError as error:
-            command.print_error(error)
-            if options.json:
-                command.print_json(failure_to_json(name, None, error))
-            code = code or error.exit_code
-    return code
+
+    def repair(repo: Repository, hub: HubClient) -> Any:
+        return repairs.repair(repo, default_cache(), hub, dry_run=options.dry_run)
+
+    repos = [Repository(require_name(options.org, options.repo_name or name), name, options.ledger) for name in names]
+    items = {repo.name: repo for repo in repos}
+    return _publish_each(
+        items,
+        options,
+        repair,
+        lambda repo, hub: Publication(repair(repo, hub), "", "", ""),
+        what="repository",
+        pages=repairs,
+    )
 
 
 def _publish_raw(options: argparse.Namespace) -> int:

@@ -8,7 +8,7 @@ nothing but versions of the same dataset. Main is the newest of them; an older o
 """
 
 import hashlib
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 
@@ -64,19 +64,19 @@ def find_release(
 
     Raises PublishError where a newer commit holds the same version with other content.
     """
-    for at, published in _find_commits(hub, repo, _candidates(hub, repo, recorded), manifest):
-        refuse_other_content(f"{repo} at {at.sha[:12]}", published, manifest)
-        card = repository.read_file(hub, repo, at, folder.CARD)
-        writes, _ = published_files(release_dir, manifest, repo, card)
-        if cache is None:
-            faults = digest_faults(repo, at, writes, manifest)
-        else:
-            try:
-                faults = verify_snapshot(hub, repo, at, cache)
-            except hub.error as error:  # data that the Hub has lost
-                faults = [explain_failure(error)]
-            if at.sha != recorded:
-                faults = faults or different_documents(hub, repo, at, writes)
+    for sha in _candidates(hub, repo, recorded):
+        at = repository.snapshot(hub, repo, sha)
+        published = repository.read_manifest_at(hub, repo, at) if at else None
+        if at is None or not is_version(published, manifest):
+            continue
+        refuse_other_content(f"{repo} at {sha[:12]}", published, manifest)
+        writes, _ = published_files(release_dir, manifest, repo, repository.read_file(hub, repo, at, folder.CARD))
+        try:
+            faults = verify_snapshot(hub, repo, at, cache or Path(), download=cache is not None)
+        except hub.error as error:  # data that the Hub has lost
+            faults = [explain_failure(error)]
+        if not faults and sha != recorded:
+            faults = different_documents(hub, repo, at, writes) if cache else digest_faults(repo, at, writes, manifest)
         if not faults:
             return at
     return None
@@ -87,23 +87,6 @@ def _candidates(hub: HubClient, repo: str, recorded: str | None) -> Iterator[str
     if recorded is not None:
         yield recorded
     yield from repository.list_commits(hub, repo)[:MAX_COMMITS]
-
-
-def _find_commits(
-    hub: HubClient, repo: str, commits: Iterable[str], ours: Manifest
-) -> Iterator[tuple[Snapshot, Manifest]]:
-    """Those of the commits that hold a release of our version, each with its manifest."""
-    manifests: dict[str, Manifest | None] = {}  # by the Hub's digest of the file: many commits hold the same one
-    for sha in commits:
-        at = repository.snapshot(hub, repo, sha)
-        if at is None:
-            continue
-        digest = at.digests.get(folder.MANIFEST, "")
-        if digest not in manifests:
-            manifests[digest] = repository.read_manifest_at(hub, repo, at)
-        manifest = manifests[digest]
-        if manifest is not None and is_version(manifest, ours):
-            yield at, manifest
 
 
 def find_document_update(

@@ -6,7 +6,7 @@ run left undone.
 
 import logging
 from contextlib import nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -49,31 +49,26 @@ def require_record(hub: HubClient, options: PublishOptions) -> None:
 def record_publication(hub: HubClient, plan: Plan, commit: str, options: PublishOptions, *, found: bool) -> None:
     """Record that the tag of a version is on a commit, unless that is recorded. found: whether it was there already.
 
-    Samples and parts are not recorded. A version from files of unknown digest enters the ledger only now.
+    A version from files of unknown digest enters the ledger only now.
     """
-    manifest, recorded = plan.manifest, plan.recorded
-    path = publication_ledger(hub, options.ledger)
+    content, recorded = plan.manifest.content_sha256, plan.recorded
+    event = RefEvent(plan.repo, plan.tag, commit, "publish", options.message or plan.title, content)
+    if recorded is None and found:
+        event = replace(event, event="observed", why="its tag was found, and not recorded")
+    elif recorded is not None:
+        gone = "" if recorded.commit == commit else f", and commit {recorded.commit} no longer holds the release"
+        event = replace(event, event="restore", why=f"the tag was missing{gone}")
+    if recorded is None or not found:
+        _record(hub, plan, event, options)
+
+
+def _record(hub: HubClient, plan: Plan, event: RefEvent, options: PublishOptions) -> None:
+    """Append an event to the record of refs, and the version to the ledger; samples and parts are not recorded."""
+    path, manifest = publication_ledger(hub, options.ledger), plan.manifest
     if path is None or not options.record or not manifest.complete:
         return
     if ledger.find_entry(manifest.dataset, manifest.version, path) is None:
         ledger.record_entry(manifest.dataset, manifest.version, ledger.release_entry(manifest), path)
-    event: ledger.Event = "restore"
-    if recorded is None:
-        event = "observed" if found else "publish"
-        why = "its tag was found, and not recorded" if found else options.message or plan.title
-    elif found:
-        return
-    else:
-        gone = "" if recorded.commit == commit else f", and commit {recorded.commit} no longer holds the release"
-        why = f"the tag was missing{gone}"
-    _record(hub, plan, RefEvent(plan.repo, plan.tag, commit, event, why, manifest.content_sha256), options)
-
-
-def _record(hub: HubClient, plan: Plan, event: RefEvent, options: PublishOptions) -> None:
-    """Append an event to the record of refs."""
-    path, manifest = publication_ledger(hub, options.ledger), plan.manifest
-    if path is None or not options.record or not manifest.complete:
-        return
     if ledger.append_event(manifest.dataset, event, path):
         name = ledger.record_file(manifest.dataset, path).name
         todo = ": commit it" if path == ledger.LEDGER else ""

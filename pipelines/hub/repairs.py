@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from huggingface_hub import CommitOperationCopy, CommitOperationDelete
 
@@ -16,7 +17,9 @@ from builders.spec import version_key
 from cards.manifest import Manifest
 from pipelines.hub import repository
 from pipelines.hub.client import HubClient, call, unless_answered
+from pipelines.hub.commits import CommitPlan
 from pipelines.hub.inspection import verify_snapshot
+from pipelines.hub.planning import publication_ledger
 from pipelines.hub.publishable import stale_files
 from pipelines.hub.repository import MAIN, VERSION_TAG, Refs, Snapshot
 from pipelines.hub.revisions import Repository
@@ -26,22 +29,22 @@ from pipelines.release.ledger import RefEvent
 ASIDE = "set-aside"  # how the new name of a ref begins that was in the way
 
 
-@dataclass(frozen=True)
-class Repair:
-    """What was done, or would be, a sentence for each step. lost: recorded tags whose release the Hub no longer has."""
+@dataclass(frozen=True, kw_only=True)
+class Repair(CommitPlan):
+    """What was done, or would be, a sentence for each step. missing: recorded tags whose release the Hub no longer has."""
 
-    repo: Repository
     steps: tuple[str, ...]
-    lost: tuple[str, ...]
+    todo: tuple[str, ...]
 
 
-def repair(repo: Repository, record: Path, cache: Path, hub: HubClient, *, dry_run: bool) -> Repair:
-    """Bring a repository back to its record. record: the ledger beside it. dry_run: change nothing.
+def repair(repo: Repository, cache: Path, hub: HubClient, *, dry_run: bool) -> Repair:
+    """Bring a repository back to its record. dry_run: change nothing.
 
     Raises PublishError where nothing is recorded, and where the Hub fails: the same call then does the rest.
     """
-    recorded = ledger.expected_refs(repo.dataset, record).get(repo.name, {})
-    if not recorded:
+    record = publication_ledger(hub, repo.ledger)
+    recorded = ledger.expected_refs(repo.dataset, record).get(repo.name, {}) if record else {}
+    if record is None or not recorded:
         todo = f"record what is there: {repo.record_command}"
         raise PublishError("no tag of this repository is recorded", where=repo.name, todo=todo)
     main, on_main = repository.require_release(hub, repo.name, MAIN)
@@ -95,7 +98,27 @@ def repair(repo: Repository, record: Path, cache: Path, hub: HubClient, *, dry_r
         restore = partial(_restore_main, hub, main, on_main, commits[newest], newest)
         logs = [log(recorded[newest], commits[newest], why)] if newest in recorded else []
         step(f"{why}: it gets the files of {newest}", restore, *logs)
-    return Repair(repo, tuple(steps), tuple(lost))
+    commands = tuple(repo.publish_command(tag[1:]) for tag in lost if VERSION_TAG.fullmatch(tag))
+    return Repair(
+        repo=repo.name,
+        state="to be repaired" if dry_run else "repaired",
+        steps=tuple(steps),
+        missing=tuple(lost),
+        todo=commands,
+    )
+
+
+def to_json(done: Repair, _: object = None) -> dict[str, Any]:
+    """A repair as JSON takes it."""
+    steps = {"steps": done.steps, "missing": done.missing, "todo": done.todo}
+    return {"repo": done.repo, "state": done.state if done.steps else "as recorded", **steps}
+
+
+def page(done: Repair, _: object = None) -> list[str]:
+    """A repair, as lines."""
+    lines = [f"{done.repo}: {done.state if done.steps else 'as recorded'}", *(f"  {step}" for step in done.steps)]
+    lines += [f"  {tag}: the Hub has lost what it was on" for tag in done.missing]
+    return lines + [f"  to do: {command}" for command in done.todo]
 
 
 def _held(hub: HubClient, repo: str, refs: Refs, tag: str) -> Snapshot | None:

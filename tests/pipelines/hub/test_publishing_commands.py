@@ -101,6 +101,29 @@ def test_publish_check_and_diff_work_as_commands(
     assert nowhere.returncode == 2
     assert "--ledger: cannot write to" in nowhere.stderr
 
+    record = ("--org", "org", "--ledger", str(tmp_path / "trial.json"))
+    kept = hub.repos[REPO].tags.pop("v1.0.0")
+    assert run("check", *record, "--no-download").returncode == 1
+    planned = run("publish", "--repair", "terra", *record, "--dry-run")
+    step = f"v1.0.0: the tag was missing, it is put on {kept}"
+    assert (planned.returncode, planned.stdout) == (0, f"{REPO}: to be repaired\n  {step}\n")
+    assert hub.repos[REPO].tags == {}
+    repaired = json.loads(run("publish", "--repair", "terra", *record, "--json").stdout)
+    assert repaired == {"repo": REPO, "state": "repaired", "steps": [step], "missing": [], "todo": []}
+    assert (hub.repos[REPO].tags, run("check", *record, "--no-download").returncode) == ({"v1.0.0": kept}, 0)
+    tag, lost = hub.repos[REPO].tags.pop("v1.0.0"), hub.repos[REPO].commits.pop(kept)
+    hub.repos[REPO].branches["main"] = hub.repos[REPO].moves[0][1]
+    gone = run("publish", "--repair", "terra", *record)
+    assert gone.returncode == 3
+    assert (
+        f"to do: embedding-datasets publish {TERRA}@1.0.0 --org org --ledger {tmp_path / 'trial.json'}" in gone.stdout
+    )
+    hub.repos[REPO].commits[kept], hub.repos[REPO].tags["v1.0.0"], hub.repos[REPO].branches["main"] = lost, tag, kept
+    refused = run("publish", "--repair", "terra", "--org", "org")
+    assert refused.returncode == 5
+    assert "no tag of this repository is recorded" in refused.stderr
+    assert run("publish", "--repair", "terra", *record, "--take-over").returncode == 2
+
     sound = run("check", f"{REPO}@v1.0.0", token="")
     assert (sound.returncode, sound.stderr) == (0, "")
     assert f"{TERRA} 1.0.0: 2 warnings: traces of a table read wrongly (5)\n" in sound.stdout

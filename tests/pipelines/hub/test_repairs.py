@@ -49,7 +49,7 @@ class World(NamedTuple):
     def repair(self, *, dry_run: bool = False, repo: str = REPO, waits: list[float] | None = None) -> Repair:
         """Bring the repository back to the record."""
         connection = client.connect(PublishError, endpoint=self.hub.url, token=WRITER, patience=patience(waits, read=1))
-        return repair(Repository(repo, TERRA), self.ledger, self.cache, connection, dry_run=dry_run)
+        return repair(Repository(repo, TERRA, self.ledger), self.cache, connection, dry_run=dry_run)
 
     def check(self, *, repo: str = REPO, observe: bool = False) -> PublishedDataset:
         """What `check --org` says of the repository."""
@@ -114,7 +114,7 @@ def test_where_the_recorded_commit_is_gone_the_new_one_is_recorded_beside_it(wor
     gone = world.repo.tags.pop("v1.0.0")
     del world.repo.commits[gone]
     repaired = world.repair()
-    assert (repaired.steps, repaired.lost) == ((), ("v1.0.0",)), "no rows are sent by a repair"
+    assert (repaired.steps, repaired.missing) == ((), ("v1.0.0",)), "no rows are sent by a repair"
     published = world.publish("1.0.0")
     assert published.commit != gone
     assert [line["commit"] for line in world.events(tag="v1.0.0")] == [gone, published.commit]
