@@ -174,7 +174,7 @@ class Plan(CommitPlan):
     stale files. against: the version before this one. changes: how the tables differ from that one. newest: the version that main
     stays at, where it is newer than this one. absent: other versions in the catalogue that are not on the Hub. takes_over:
     whether somebody else's data get the tag `foreign_edits.TAG` first. card_edits: hand edits that the commit would undo.
-    recorded: the last event of the version's tag.
+    recorded: the last event of the version's tag. foreign_tag: the commit of a tag of its name that is somebody else's.
     """
 
     manifest: Manifest = field(repr=False)
@@ -186,6 +186,7 @@ class Plan(CommitPlan):
     takes_over: bool = False
     card_edits: tuple[str, ...] = ()
     recorded: RefEvent | None = None
+    foreign_tag: str | None = None
 
     @property
     def tag(self) -> str:
@@ -258,7 +259,16 @@ def _plan_release(definition: Definition, release_dir: Path, options: PublishOpt
     if plan.tag in refs.branches:
         todo = f"set the branch aside: {Repository(repo, manifest.dataset, options.ledger).repair_command}"
         raise PublishError(f"a branch is called {plan.tag}, like the tag of the version", where=repo, todo=todo)
-    if version in refs.versions:
+    foreign = refs.tags.get(plan.tag) if plan.recorded is None else None
+    if foreign and repository.read_manifest_at(hub, repo, repository.require_snapshot(hub, repo, foreign)) is None:
+        new = f"{foreign_edits.TAG}-{plan.tag}"
+        if not options.take_over:
+            todo = f"pass --take-over: it becomes {new}"
+            raise PublishError(
+                f"the tag {plan.tag} holds no release of this package", where=repo, found=foreign, todo=todo
+            )
+        plan = replace(plan, foreign_tag=foreign, notes=(*plan.notes, f"the tag {plan.tag} is renamed to {new}"))
+    elif version in refs.versions:
         return _plan_published(hub, plan, refs, at, release_dir=release_dir, options=options)
     published = repository.read_manifest_at(hub, repo, at)
     refuse_another_dataset(repo, published, manifest)

@@ -122,6 +122,11 @@ def publish(definition: Definition, release_dir: Path, options: PublishOptions, 
                 return Publication(plan, "pull request opened", commit, done.pull_request)
             if plan.state == planning.UPDATE:
                 return Publication(plan, "documents updated", commit, url)
+            if plan.foreign_tag:
+                new = f"{foreign_edits.TAG}-{plan.tag}"
+                repository.rename_tag(hub, plan.repo, plan.tag, new, plan.foreign_tag)
+                event = RefEvent(plan.repo, new, plan.foreign_tag, "take-over", f"somebody else's {plan.tag}")
+                _record(hub, plan, event, options)
             commit = _tag(hub, plan, commit, options)
             state = "published"
         record_publication(hub, plan, commit, options, found=state == DONE)

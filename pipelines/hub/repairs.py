@@ -142,10 +142,9 @@ def _set_aside(hub: HubClient, repo: str, name: str, sha: str, *, is_branch: boo
         create = partial(hub.api.create_branch, repo, branch=new, revision=sha, repo_type="dataset", exist_ok=True)
         call(hub, f"setting branch {name} aside", repo, create)
         delete = partial(hub.api.delete_branch, repo, branch=name, repo_type="dataset")
+        call(hub, f"setting branch {name} aside", repo, unless_answered(404, delete))
     else:
-        repository.create_tag(hub, repo, new, sha)
-        delete = partial(hub.api.delete_tag, repo, tag=name, repo_type="dataset")
-    call(hub, f"setting {name} aside", repo, unless_answered(404, delete))
+        repository.rename_tag(hub, repo, name, new, sha)
 
 
 def _restore_main(hub: HubClient, main: Snapshot, on_main: Manifest, commit: str, tag: str) -> None:

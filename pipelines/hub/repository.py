@@ -110,6 +110,13 @@ def create_tag(hub: HubClient, repo: str, tag: str, sha: str) -> bool:
     return call(hub, f"tagging {tag}", repo, create)
 
 
+def rename_tag(hub: HubClient, repo: str, tag: str, new: str, sha: str) -> None:
+    """Give the commit of a tag another tag, and delete the old one."""
+    create_tag(hub, repo, new, sha)
+    delete = unless_answered(404, lambda: hub.api.delete_tag(repo, tag=tag, repo_type="dataset"))
+    call(hub, f"deleting tag {tag}", repo, delete)
+
+
 def require_snapshot(hub: HubClient, repo: str, revision: str) -> Snapshot:
     """A repository at a revision.
 
@@ -224,13 +231,13 @@ def fetch_release_at(hub: HubClient, repo: str, revision: str, cache: Path) -> P
     Raises the client's error where there is no such revision, ReleaseError where it holds no release. The files are not verified:
     see pipelines.release.folder.
     """
-    return fetch_release(hub, repo, require_snapshot(hub, repo, revision), cache)
+    return fetch_release(hub, repo, require_snapshot(hub, repo, revision), cache, revision)
 
 
-def fetch_release(hub: HubClient, repo: str, at: Snapshot, cache: Path) -> Path:
-    """The folder of the release at a snapshot, in the cache: a commit never changes.
+def fetch_release(hub: HubClient, repo: str, at: Snapshot, cache: Path, revision: str = "") -> Path:
+    """The folder of the release at a snapshot, in the cache: a commit never changes. revision: the name that led to it.
 
-    Raises ReleaseError where it holds no release, or only a part of one.
+    Raises ReleaseError where it holds no release, only a part of one, or another version than its tag is called after.
     """
     release_dir = _commit_dir(repo, at, cache)
     with locked(_lock_file(release_dir), repo, activity="fetching", remove=True):
@@ -240,6 +247,9 @@ def fetch_release(hub: HubClient, repo: str, at: Snapshot, cache: Path) -> Path:
             new.mkdir()
             fetch_documents(hub, repo, at, new, data=True)
             new.rename(release_dir)
+    tag, manifest = VERSION_TAG.fullmatch(revision), folder.require_manifest(release_dir)
+    if tag and tag[1] != manifest.version:
+        raise ReleaseError(f"{revision} holds another version than its name says", where=repo, found=manifest.name)
     return release_dir
 
 

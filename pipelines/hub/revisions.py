@@ -270,14 +270,13 @@ def branch_name(version: str) -> str:
 def find_newer(hub: HubClient, repo: str, published: Manifest | None, refs: Refs, ours: Manifest) -> str | None:
     """The newest version of the repository where it is newer than ours; None where ours goes to main.
 
-    published: the release on main. Without one, a tag counts only where it holds a release of our dataset.
+    published: the release on main. A tag counts only where it holds a release of our dataset.
     """
     if published is not None and published.version == ours.version:
         return None
     newer = [version for version in refs.versions if version_key(version) > version_key(ours.version)]
-    if published is None:
-        return next((version for version in newer if _release_at_tag(hub, repo, refs, version, ours)), None)
-    newest = max([ours.version, published.version, *newer], key=version_key)
+    tagged = next((version for version in newer if _release_at_tag(hub, repo, refs, version, ours)), ours.version)
+    newest = max(ours.version, tagged, published.version if published else ours.version, key=version_key)
     return newest if newest != ours.version else None
 
 

@@ -56,8 +56,8 @@ def test_cedr_2_0_0_and_then_1_0_0_load_their_rows_by_tag_and_main_is_2_0_0(
     assert (report["state"], report["branch"], report["newest"]) == ("published", "release-v1.0.0", "2.0.0")
     repository = hub.repos[REPO]
     assert repository.branches == {"main": repository.tags["v2.0.0"]}
-    ledger = json.loads(ledger_file.read_text())[CEDR]
-    assert ledger["1.0.0"]["commits"] == {REPO: repository.tags["v1.0.0"]}
+    [event] = map(json.loads, (work_dir / "refs" / f"{CEDR}.jsonl").read_text().splitlines())
+    assert (event["event"], event["commit"]) == ("publish", repository.tags["v1.0.0"])
 
     loaded = subprocess.run(
         [sys.executable, "-c", LOADER, REPO, "v1.0.0", "v2.0.0", "main"],

@@ -127,6 +127,12 @@ def test_publish_check_and_diff_work_as_commands(
     sound = run("check", f"{REPO}@v1.0.0", token="")
     assert (sound.returncode, sound.stderr) == (0, "")
     assert f"{TERRA} 1.0.0: 2 warnings: traces of a table read wrongly (5)\n" in sound.stdout
+    hub.repos[REPO].tags["v9.9.9"] = hub.repos[REPO].tags["v1.0.0"]
+    for command in (["check", f"{REPO}@v9.9.9"], ["diff", f"{REPO}@v9.9.9", f"outputs/{TERRA}"]):
+        wrong = run(*command, token="")
+        assert wrong.returncode == 1
+        assert "v9.9.9 holds another version than its name says" in wrong.stderr
+        assert f"found:    {TERRA}@1.0.0" in wrong.stderr
     same = run("diff", f"{REPO}@v1.0.0", f"outputs/{TERRA}")
     assert same.returncode == 0, same.stderr
     assert same.stdout.startswith("the same rows\n")
