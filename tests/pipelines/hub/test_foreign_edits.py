@@ -158,7 +158,8 @@ def test_a_repository_with_data_of_somebody_else_is_refused(
         publish(hub, *first(releases()), options)
     assert caught.value.exit_code == 5
     assert caught.value.found == (
-        "6 files: .huggingface.yaml, data/dev-extra.jsonl, data/dev.csv, data/train-00000-of-00001.parquet, dataset_infos.json, ..."
+        "6 files: .huggingface.yaml, data/dev-extra.jsonl, data/dev.csv, data/train-00000-of-00001.parquet, "
+        "dataset_infos.json, ..."
     )
     assert "--take-over" in str(caught.value)
     assert hub.state()[0] == before
