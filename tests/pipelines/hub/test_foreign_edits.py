@@ -216,7 +216,7 @@ def test_the_tags_of_strangers_are_named_and_kept_under_another_name(
         publish(hub, *first(releases()), options)
     assert caught.value.todo == "pass --take-over: it becomes before-embedding-datasets-v1.0.0"
     published = publish(hub, *first(releases()), replace(options, take_over=True))
-    assert published.plan.newest is None, "v9.0.0 is no version of ours"
+    assert published.plan.newest is None, "v9.0.0 is not a version of ours"
     tags = {"v1.0.0": published.commit, "v9.0.0": theirs, TAG: theirs, f"{TAG}-v1.0.0": theirs}
     assert hub.repos[REPO].tags == tags
     assert publish(hub, *first(releases()), options).state == "already published"
