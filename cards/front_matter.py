@@ -14,7 +14,8 @@ import yaml
 from builders import limits
 from builders.catalogue import Definition
 from builders.errors import SourceError
-from builders.spec import Dataset
+from builders.raw_files import Hub, Member
+from builders.spec import Dataset, Source
 from builders.tasks import Classification, Task, config_folder, label_names
 from cards.manifest import Column, Manifest, Table
 
@@ -72,7 +73,7 @@ def metadata(definition: Definition, manifest: Manifest) -> dict[str, Any]:
         **license_keys(source.name, definition.license, source.homepage),
         "multilinguality": ["translation" if translation else "monolingual" if len(languages) == 1 else "multilingual"],
         "annotations_creators": list(source.annotations),
-        "source_datasets": [f"extended|other-{source.name}"],
+        "source_datasets": _source_datasets(source),
         "size_categories": [size_category(sum(table.rows for table in manifest.tables))],
         "task_categories": list(task.hub_categories),
         "task_ids": list(task.hub_ids),
@@ -124,6 +125,14 @@ def language(code: str) -> tuple[str, str]:
 def size_category(rows: int) -> str:
     """The Hub's size category for a number of rows."""
     return SIZES[min(max(len(str(rows)) - 3, 0), len(SIZES) - 1)]
+
+
+def _source_datasets(source: Source) -> list[str]:
+    """The datasets of the Hub that files of a source come from; else the source, as the Hub's vocabulary has those elsewhere."""
+    locations = [file.location for file in source.files.values()]
+    stored = [place.archive.location if isinstance(place, Member) else place for place in locations]
+    repos = {place.repo for place in stored if isinstance(place, Hub)}
+    return sorted(repos) or [f"extended|other-{source.name}"]
 
 
 def license_keys(source: str, license_id: str, homepage: str) -> dict[str, str]:

@@ -58,7 +58,8 @@ def main() -> int:
         return _dry_run(datasets, settings, options.push, as_json=options.json)
     if not options.sample and (much := large_download(datasets, options.splits, raw)):
         command.confirm(much, yes=options.yes)
-    push = _pusher(options.push) if options.push else None  # before hours of building: is publishing permitted at all?
+    # Before hours of building: is publishing permitted at all?
+    push = _pusher(options.push, record=not options.no_record) if options.push else None
     code = 0
     with _recorded(datasets, settings, options.report) as record:
         for (definition, version), result in zip(
@@ -117,6 +118,7 @@ def parser() -> argparse.ArgumentParser:
         "--jobs", type=command.positive_int, default=1, metavar="N", help="build N sources in parallel (default: 1)"
     )
     arguments.add_argument("--push", metavar="ORG", help="publish each release to this organisation of the Hub")
+    arguments.add_argument("--no-record", action="store_true", help="with --push: as with publish")
     command.add_output(
         arguments,
         "--report",
@@ -139,6 +141,8 @@ def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespa
     command.check_attest_options(arguments, options)
     if options.push and (options.sample or options.limit or options.splits or options.unpinned):
         arguments.error("--push publishes whole datasets: leave out --sample, --limit, --splits and --unpinned")
+    if options.no_record and not options.push:
+        arguments.error("--no-record belongs to --push")
     if options.unpinned and (options.sample or not options.raw_dir):
         arguments.error("--unpinned takes a file below --raw-dir DIR, without --sample")
 
@@ -236,18 +240,17 @@ def _attempt(name: str, version: str, settings: BuildSettings) -> BuildResult | 
         return unexpected_failure(f"{name}@{version}", error)
 
 
-def _pusher(org: str) -> Callable[[BuildResult], Publication[Plan]]:
+def _pusher(org: str, *, record: bool) -> Callable[[BuildResult], Publication[Plan]]:
     """A function that publishes the result of a build.
 
-    Raises PublishError where there is no token with write access.
+    Raises PublishError where there is no token with write access, and where nothing can record what is published (`record`).
     """
     from builders import catalogue
     from pipelines.hub import planning, publishing
-    from pipelines.hub.publishing import log_missing_record
     from pipelines.raw.digests import default_cache
 
-    client, options = publishing.login(), planning.PublishOptions(org, default_cache())
-    log_missing_record(client, options.ledger)
+    client, options = publishing.login(), planning.PublishOptions(org, default_cache(), record=record)
+    publishing.require_record(client, options)
 
     def push(result: BuildResult) -> Publication[Plan]:
         definition = catalogue.load(catalogue.entries()[result.dataset])

@@ -5,6 +5,7 @@ With --org ORG: all datasets that an organisation has published, against the led
 
 from __future__ import annotations
 
+import logging
 import math
 import shlex
 from collections.abc import Sequence
@@ -49,6 +50,8 @@ EXAMPLES = """\
     embedding-datasets check ORG/NAME --fail-on warning
     embedding-datasets check ORG/NAME --fail-on split_leak:0.1%,html_residue"""
 
+
+logger = logging.getLogger(__name__)
 
 FORMATS = ("text", "json", "markdown", "github", "sarif")
 
@@ -175,11 +178,11 @@ def _check_organisation(options: argparse.Namespace) -> int:
     from builders import catalogue
     from pipelines.hub import client, organisation
     from pipelines.hub.inspection import PublishedDataset
-    from pipelines.hub.publishing import publication_ledger
+    from pipelines.hub.planning import publication_ledger
     from pipelines.hub.revisions import Expectations
     from pipelines.process.stages import show_stages, stage
     from pipelines.raw.digests import default_cache
-    from pipelines.release.ledger import LEDGER, read_ledger
+    from pipelines.release.ledger import LEDGER, all_expected_refs, can_record, read_ledger
 
     if versioned := [name for name in options.names if "@" in name]:
         raise UsageError("--org checks all versions", found=versioned[0], todo="leave out the version")
@@ -187,8 +190,13 @@ def _check_organisation(options: argparse.Namespace) -> int:
     entries, datasets, code = read_ledger(options.ledger or LEDGER), list[PublishedDataset](), 0
     try:
         hub = client.connect()
-        recorded = publication_ledger(hub, options.ledger) is not None
-        expected = Expectations(entries, recorded, options.output, default_cache(), download=not options.no_download)
+        record = publication_ledger(hub, options.ledger)
+        if options.record and (record is None or not can_record(record)):
+            raise UsageError("nowhere to record the tags", todo="pass --ledger FILE, or run it in a writable checkout")
+        expected = Expectations(
+            entries, all_expected_refs(record) if record else {}, record, options.output, default_cache(),
+            requested=options.ledger, download=not options.no_download, observe=options.record,
+        )  # fmt: skip
         with show_stages(options.org):
             ours, others = organisation.find_repositories(hub, options.org, expected, names)
         inspected = organisation.inspect_repositories(hub, ours, expected)
@@ -203,6 +211,9 @@ def _check_organisation(options: argparse.Namespace) -> int:
     except DatasetError as error:
         command.print_error(error)
         code = error.exit_code if isinstance(error, UsageError) else PublishError.exit_code
+    else:
+        words = "%s: %d requests of the API and %d of files; the Hub permits 1,000 and 5,000 in five minutes"
+        logger.info(words, options.org, hub.requests.count("api"), hub.requests.count("resolve"))
     if options.format != "json" and (datasets or not code):
         print(organisation.page(options.org, datasets, others, expected), flush=True)
     return code or int(not datasets or any(dataset.state != "sound" for dataset in datasets))
@@ -309,7 +320,13 @@ def parser() -> argparse.ArgumentParser:
         "--no-download", action="store_true", help="compare digests and commits only; no data file is fetched"
     )
     published.add_argument(
-        "--ledger", type=Path, metavar="FILE", help="what was published and on which commits (pipelines/ledger.json)"
+        "--ledger",
+        type=Path,
+        metavar="FILE",
+        help="what was published; the commits are in refs/ beside it (pipelines/ledger.json)",
+    )
+    published.add_argument(
+        "--record", action="store_true", help="record the tags that hold their version and are not recorded yet"
     )
     others = arguments.add_argument_group("for datasets that are not releases of this package")
     others.add_argument("--task", choices=TYPES, metavar="TYPE", help=f"the type of their task: {', '.join(TYPES)}")
@@ -366,8 +383,8 @@ def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespa
         arguments.error(
             "--org verifies datasets and audits none: use it with --output, --ledger, --no-download and --json"
         )
-    if not options.org and (options.no_download or options.ledger):
-        arguments.error("--no-download and --ledger belong to --org")
+    if not options.org and (options.no_download or options.ledger or options.record):
+        arguments.error("--no-download, --ledger and --record belong to --org")
     if not options.org and not options.names:
         arguments.error("name a dataset, a folder or a repository, or an organisation with --org")
 

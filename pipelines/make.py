@@ -264,8 +264,9 @@ def _refuse_other_content(release_dir: Path, old: Manifest | None, new: Manifest
     recorded = ledger.find_entry(new.dataset, new.version, settings.ledger)
     in_place = old if old is not None and old.complete else None
     others: list[tuple[Manifest | LedgerEntry | None, str]] = []
-    if recorded is not None and recorded.published:
-        todo, others = "give the change a new version", [(recorded, f"published as {', '.join(recorded.published)}")]
+    repos = ledger.find_repositories(new.dataset, new.version, settings.ledger)
+    if recorded is not None and repos:
+        todo, others = "give the change a new version", [(recorded, f"published as {', '.join(repos)}")]
     elif settings.force:
         return
     else:

@@ -7,6 +7,7 @@ import logging
 import os
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -26,16 +27,19 @@ EXAMPLES = """\
   embedding-datasets publish cedr --org ORG                 outputs/cedr-classification/<newest> as ORG/cedr-classification
   embedding-datasets publish cedr-classification@1.0.0 --org ORG --private    an older version too: main stays at the newest
   embedding-datasets publish cedr --org ORG --all-versions  from the oldest to the newest
+  embedding-datasets publish --repair cedr --org ORG        tags and main as they were recorded
   embedding-datasets publish ria-news --org ORG --i-have-the-rights
   embedding-datasets publish --raw cedr --org ORG --raw-dir DIR    its raw files by digest, as a mirror: ORG/raw-cedr
   embedding-datasets publish --index mteb-2.26.index --org ORG     what contamination index wrote: ORG/index-mteb-2.26"""
 
 # Options that mean nothing for what else is published.
-OF_RELEASES = ("--all-versions", "--attestation", "--create-pr", "--ledger", "--no-download", "--take-over")
+OF_RELEASES = ("--all-versions", "--attestation", "--create-pr", "--no-download", "--no-record", "--take-over")
 OF_RAW_FILES = ("--raw-dir", "--cache")
+OF_COMMITS = ("--i-have-the-rights", "--message", "--overwrite-card", "--private")
 REFUSED = {
-    "--raw": (*OF_RELEASES, "--repo-name", "--version"),
-    "--index": (*OF_RELEASES, *OF_RAW_FILES, "--i-have-the-rights"),
+    "--repair": (*OF_RELEASES, *OF_RAW_FILES, *OF_COMMITS, "--version"),
+    "--raw": (*OF_RELEASES, "--ledger", "--repo-name", "--version"),
+    "--index": (*OF_RELEASES, *OF_RAW_FILES, "--ledger", "--i-have-the-rights"),
     "": (*OF_RAW_FILES, "--version"),
 }
 
@@ -49,11 +53,11 @@ def main() -> int:
     options = command.parse(parser(), _check_options)
     from pipelines.build_report.outcomes import failure_to_json
     from pipelines.hub import client, foreign_edits, planning, publishing
-    from pipelines.hub.publishing import log_missing_record
     from pipelines.process.stages import show_stages
 
-    if options.raw or options.index:
-        return _publish_indexes(options) if options.index else _publish_raw(options)
+    others = {"repair": _repair, "index": _publish_indexes, "raw": _publish_raw}
+    if other := next((other for name, other in others.items() if getattr(options, name)), None):
+        return other(options)
     datasets = command.resolve_datasets(options.names)
     if options.repo_name and len(datasets) > 1:
         raise UsageError("--repo-name is for one dataset", found=f"{len(datasets)} datasets", todo="name one")
@@ -64,7 +68,7 @@ def main() -> int:
     settings = _publish_options(options)
     hub = client.connect(PublishError) if options.dry_run else publishing.login()
     if not options.dry_run:
-        log_missing_record(hub, settings.ledger)
+        publishing.require_record(hub, settings)
     code, failed = 0, set[str]()
     for definition, version in datasets:
         name = definition.dataset.name
@@ -75,6 +79,8 @@ def main() -> int:
         try:
             if options.dry_run:
                 plan, publication = planning.make_plan(definition, release_dir, settings, hub), None
+                planning.pretend(hub, plan)
+                settings = replace(settings, planned={**settings.planned, f"{name}@{version}": release_dir})
             else:
                 with show_stages(name):
                     publication = publishing.publish(definition, release_dir, settings, hub)
@@ -99,6 +105,32 @@ def _show(plan: Plan, publication: Publication[Plan] | None, *, as_json: bool) -
         command.print_json(publishing.to_json(plan, publication))
     else:
         print("\n".join(_page(plan, publication)), flush=True)
+
+
+def _repair(options: argparse.Namespace) -> int:
+    """Bring repositories back to the record of refs; returns the exit code: that of the first that failed, if any did."""
+    from pipelines.hub import repairs
+    from pipelines.hub.commits import Publication, require_name
+    from pipelines.hub.revisions import Repository
+    from pipelines.raw.digests import default_cache
+
+    names = dict.fromkeys(definition.dataset.name for definition, _ in command.resolve_datasets(options.names))
+    if options.repo_name and len(names) > 1:
+        raise UsageError("--repo-name is for one dataset", found=f"{len(names)} datasets", todo="name one")
+
+    def repair(repo: Repository, hub: HubClient) -> Any:
+        return repairs.repair(repo, default_cache(), hub, dry_run=options.dry_run)
+
+    repos = [Repository(require_name(options.org, options.repo_name or name), name, options.ledger) for name in names]
+    items = {repo.name: repo for repo in repos}
+    return _publish_each(
+        items,
+        options,
+        repair,
+        lambda repo, hub: Publication(repair(repo, hub), "", "", ""),
+        what="repository",
+        pages=repairs,
+    )
 
 
 def _publish_raw(options: argparse.Namespace) -> int:
@@ -265,8 +297,16 @@ def parser() -> argparse.ArgumentParser:
         "--ledger",
         type=Path,
         metavar="FILE",
-        help="read and record what is published in this file; by default pipelines/ledger.json, and with another HF_ENDPOINT "
-        "nothing is recorded",
+        help="the ledger to read; what is published is recorded in refs/ beside it. By default pipelines/ledger.json of a "
+        "checkout; with another HF_ENDPOINT there is no default",
+    )
+    arguments.add_argument(
+        "--no-record", action="store_true", help="publish although nothing can record it, and record nothing"
+    )
+    arguments.add_argument(
+        "--repair",
+        action="store_true",
+        help="bring tags and main back to the record of refs, instead of publishing: what is in the way is set aside",
     )
     arguments.add_argument(
         "--raw",
@@ -292,9 +332,10 @@ def parser() -> argparse.ArgumentParser:
 
 def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     """Exit with a usage error where options do not fit together."""
-    if options.raw and options.index:
-        arguments.error("--raw or --index, not both")
-    kind = "--raw" if options.raw else "--index" if options.index else ""
+    kinds = [kind for kind in REFUSED if kind and getattr(options, kind.removeprefix("--"))]
+    if len(kinds) > 1:
+        arguments.error(f"{kinds[0]} or {kinds[1]}, not both")
+    kind = kinds[0] if kinds else ""
     given = [name for name in REFUSED[kind] if getattr(options, name.removeprefix("--").replace("-", "_"))]
     if given:
         only = "only for --index" if given[0] == "--version" else "only for --raw"
@@ -322,6 +363,7 @@ def _publish_options(options: argparse.Namespace) -> PublishOptions:
         message=options.message,
         rights=options.i_have_the_rights,
         ledger=options.ledger,
+        record=not options.no_record,
         download=not options.no_download,
         take_over=options.take_over,
         overwrite_card=options.overwrite_card,

@@ -52,9 +52,21 @@ def test_every_word_of_the_front_matter_is_one_that_the_hub_knows(card: Any) -> 
     assert set(data.size_categories) <= set(resource("size_categories"))
     assert set(data.task_categories) <= CATEGORIES
     assert set(data.task_ids) <= TASK_IDS
-    assert all(re.fullmatch(r"extended\|other-[a-z0-9_]+", source) for source in data.source_datasets)
+    assert all(re.fullmatch(r"extended\|other-[a-z0-9_]+|[\w.-]+/[\w.-]+", source) for source in data.source_datasets)
     assert all(TAG.fullmatch(tag) for tag in data.tags)
     assert len(data.tags) == len(set(data.tags))
+
+
+def test_a_source_that_is_on_the_hub_is_named_by_its_repository(golden_release: Callable[[str], BuildResult]) -> None:
+    from huggingface_hub import DatasetCard
+
+    expected = {
+        "kinopoisk-sentiment-classification": "blinoff/kinopoisk",
+        "terra-pairclassification": "extended|other-terra",
+    }
+    for name, source in expected.items():
+        card = DatasetCard.load(golden_release(name).release_dir / folder.CARD)
+        assert card.data.source_datasets == [source]
 
 
 def test_the_front_matter_survives_huggingface_hub_without_a_change(card: Any) -> None:

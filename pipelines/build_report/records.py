@@ -203,12 +203,7 @@ def update_report(path: Path, ended: DatasetReport) -> None:
 
 def encode(report: BuildReport) -> bytes:
     """The bytes of a report: indented, UTF-8, keys in the order of the records, with a final newline."""
-    plain = asdict(report)
-    for entry in plain["datasets"]:
-        if entry["ledger"] is not None:
-            # What one checkout has published says nothing about another.
-            del entry["ledger"]["published"], entry["ledger"]["commits"]
-    return msgspec.json.format(msgspec.json.encode(plain), indent=2) + b"\n"
+    return msgspec.json.format(msgspec.json.encode(asdict(report)), indent=2) + b"\n"
 
 
 def schema() -> dict[str, Any]:

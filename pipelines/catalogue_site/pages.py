@@ -236,7 +236,7 @@ def version_standings(definition: Definition, built: Mapping[str, str]) -> list[
             state = {"": "not built here", "sample": "sample built here", "part": "part built here"}[here]
         else:
             state = "built here" if entry is None or entry.content_sha256 == here else "built here with other rows"
-        repos = entry.published if entry else ()
+        repos = ledger.find_repositories(definition.dataset.name, version, ledger.LEDGER)
         standings.append(
             {
                 "version": version,

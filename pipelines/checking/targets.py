@@ -93,7 +93,7 @@ def fetch_dataset(repo: str, revision: str, subsets: Sequence[str]) -> Fetched:
     hub, cache = client.connect(), default_cache()
     snapshot = repository.require_snapshot(hub, repo, revision)
     if MANIFEST in snapshot.digests:
-        return Fetched(repository.fetch_release(hub, repo, snapshot, cache), repo, tuple(snapshot.digests))
+        return Fetched(repository.fetch_release(hub, repo, snapshot, cache, revision), repo, tuple(snapshot.digests))
     files = fetch_tables(hub, repo, snapshot, cache, subsets=subsets)
     return Fetched(files.folder, repo, tuple(snapshot.digests))
 

@@ -3,17 +3,19 @@
 hf_xet sends and fetches files in its own threads. It raises built-in exceptions, and only their text says what failed.
 """
 
+import functools
+import inspect
 import json
 import logging
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, TypeVar
 
-from huggingface_hub import HfApi, constants, get_session
+from huggingface_hub import HfApi, constants, get_session, get_token, hf_raise_for_status
 from huggingface_hub.errors import HfHubHTTPError
 from huggingface_hub.utils.tqdm import disable_progress_bars
 
@@ -73,7 +75,10 @@ Answer = TypeVar("Answer")
 
 REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+", re.ASCII)
 NAME = re.compile(rf"({REPOSITORY.pattern})(?:@([\w./-]+))?", re.ASCII)
-SPENT = re.compile(r";\s*r=0\s*;\s*t=(\d+)", re.ASCII)  # of a RateLimit header: nothing remains, seconds until it does
+REMAINING = re.compile(
+    r";\s*r=(\d+)\s*;\s*t=(\d+)", re.ASCII
+)  # of a RateLimit header: requests left, for how many seconds
+AT_ONCE = 4  # repositories that are read at the same time
 TIMEOUTS = {
     "ReadTimeout": "the Hub stopped sending data",
     "WriteTimeout": "the Hub stopped taking data",
@@ -89,11 +94,24 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class HubClient:
-    """A connection to the Hub; a failure that retries do not cure is raised as `error`."""
+    """A connection to the Hub; a failure that retries do not cure is raised as `error`.
+
+    files: the content of small files that were read, by repository and digest. snapshots: by repository and commit; both never
+    change, and `pipelines.hub.planning.pretend` adds what would be there. requests: `api` or `resolve` for each that was sent.
+    """
 
     api: HfApi
     patience: Patience
     error: type[DatasetError]
+    files: dict[tuple[str, str], bytes] = field(default_factory=dict, repr=False)
+    snapshots: dict[tuple[str, str], Any] = field(default_factory=dict, repr=False)
+    requests: list[str] = field(default_factory=list, repr=False)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Of a request that the Hub's library has no call for."""
+        token = self.api.token or get_token()
+        return {"Authorization": f"Bearer {token}"} if token else {}
 
 
 class TransferError(OSError):
@@ -178,27 +196,38 @@ def unless_answered(status: int, action: Callable[[], object]) -> Callable[[], b
 def configure_session(hub: HubClient) -> None:
     """Prepare the HTTP session of the Hub's library for the next calls.
 
-    By default it waits for ever for an answer, in listings even if the session has a timeout; it waits as long as a server asks,
-    and sends some requests without our User-Agent.
+    By default it waits for ever for an answer, in listings even if the session has a timeout; it repeats what fails, waits as
+    long as a server asks, and sends some requests without our User-Agent. Here whatever may pass leaves the session as an error
+    that the library does not repeat, so that `call` alone does.
     """
     connect, read, session = hub.patience.connect, hub.patience.read, get_session()
     session.timeout = (connect, read, read, connect)
     session.headers["User-Agent"] = requests.user_agent()
+    send = inspect.unwrap(session.send)
 
-    def refuse_long_wait(response: Any) -> None:
-        if response.is_error and (_requested_wait(response.headers) or 0) > hub.patience.longest_retry_after:
-            raise HfHubHTTPError("the Hub asks to wait", response=response)
-
-    def limit_waiting(request: Any) -> None:
+    @functools.wraps(send)
+    def send_once(request: Any, **options: Any) -> Any:
         timeouts = {"connect": connect, "read": read, "write": read, "pool": connect}
         given = request.extensions.get("timeout") or {}
         timeouts |= {name: seconds for name, seconds in given.items() if seconds is not None}
         request.extensions = {**request.extensions, "timeout": timeouts}
+        hub.requests.append("resolve" if "/resolve/" in request.url.path else "api")
+        try:
+            response = send(request, **options)
+        except Exception as error:
+            if not _is_of_http(error):
+                raise
+            raise ConnectionError("the Hub does not answer") from error
+        if is_passing(response.status_code):
+            response.read()
+            hf_raise_for_status(response)
+        remaining = REMAINING.search(response.headers.get("RateLimit", ""))
+        if remaining is not None and int(remaining[1]) < AT_ONCE:  # or requests on other threads are refused
+            logger.info("the limit of the Hub is reached; %s", describe_wait(int(remaining[2]), hub.patience.now()))
+            hub.patience.sleep(int(remaining[2]))
+        return response
 
-    others = [
-        hook for hook in session.event_hooks["request"] if getattr(hook, "__name__", "") != limit_waiting.__name__
-    ]
-    session.event_hooks = {"request": [*others, limit_waiting], "response": [refuse_long_wait]}
+    session.send = send_once  # type: ignore[method-assign]
 
 
 def explain_error(error: BaseException) -> Trouble:
@@ -210,8 +239,7 @@ def explain_error(error: BaseException) -> Trouble:
     if answers:  # the library's words for a token hide those of the Hub, which says that it has expired
         return _answered(next((answer for answer in answers if answer.server_message), answers[0]))
     for cause in chain:
-        module = type(cause).__module__.partition(".")[0]
-        if module.startswith("httpx"):
+        if _is_of_http(cause):
             return Trouble(
                 TIMEOUTS.get(type(cause).__name__) or f"{type(cause).__name__}: {cause}".removesuffix(": "),
                 transient=True,
@@ -259,6 +287,11 @@ def call_failed(hub: HubClient, what: str, repo: str, trouble: Trouble, *, denie
     return hub.error(f"{what} failed", where=repo, found=trouble.words, todo=todo.get(trouble.status or 0))
 
 
+def _is_of_http(error: BaseException) -> bool:
+    """Whether an error is from the HTTP library of the Hub's library: httpx, or its successor."""
+    return type(error).__module__.startswith("httpx")
+
+
 def _answered(error: HfHubHTTPError) -> Trouble:
     """An answer of the Hub: status, its own words, and how long to wait."""
     response = error.response
@@ -270,5 +303,5 @@ def _answered(error: HfHubHTTPError) -> Trouble:
 
 def _requested_wait(headers: Mapping[str, str]) -> float | None:
     """The seconds that an answer asks to wait, by its Retry-After or a spent RateLimit."""
-    seconds, spent = retry_after(headers), SPENT.search(headers.get("RateLimit", ""))
-    return float(spent[1]) if seconds is None and spent is not None else seconds
+    seconds, remaining = retry_after(headers), REMAINING.search(headers.get("RateLimit", ""))
+    return float(remaining[2]) if seconds is None and remaining is not None and remaining[1] == "0" else seconds

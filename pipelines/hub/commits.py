@@ -116,9 +116,13 @@ def require_name(org: str, name: str) -> str:
 def snapshot_to_publish_in(hub: HubClient, repo: str, options: CommitOptions) -> Snapshot | None:
     """Main of a repository; None where it does not exist.
 
-    Raises PublishError for a public repository where a private one is requested.
+    Raises PublishError for a public repository where a private one is requested, and for one that was renamed.
     """
     at = repository.snapshot(hub, repo)
+    if at is not None and at.repo != repo:
+        org, _, name = at.repo.partition("/")
+        todo = f"publish as --org {org} --repo-name {name}; publish --repair records the new name"
+        raise PublishError("the repository has another name by now", where=repo, found=at.repo, todo=todo)
     if at is not None and options.private and not at.private:
         raise PublishError(
             "the repository is public, and --private applies only to new ones",

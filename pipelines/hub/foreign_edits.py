@@ -17,12 +17,12 @@ from pipelines.hub import repository
 from pipelines.hub.client import HubClient
 from pipelines.hub.repository import OUR_KEYS, Refs, Snapshot
 from pipelines.release import folder
+from pipelines.release.loading import OTHER_METADATA
 
 TAG = "before-embedding-datasets"
 # What a repository may hold without holding data: texts about it, pictures of a card, files of git.
 NO_DATA = frozenset({".md", ".png", ".jpg", ".jpeg", ".gif", ".svg", ".cff", ".bib"})
 NO_DATA_NAMES = frozenset({".gitattributes", ".gitignore", "LICENSE", "LICENSE.txt", "NOTICE"})
-STANDALONE_CARD = ".huggingface.yaml"  # `datasets` reads it, and prefers it to the front matter of the card
 
 
 def may_take_over(repo: str, at: Snapshot, published: Manifest | None, refs: Refs, *, permitted: bool) -> bool:
@@ -65,9 +65,9 @@ def files_loaded_with(repo: str, at: Snapshot, manifest: Manifest, ours: Contain
     """The files at a snapshot that `datasets` would load with a release, or instead of it, and that are not its own.
 
     These are the files that the patterns of our card match (`data/test-*`), a script with the name of the repository, at
-    which `datasets` stops, and STANDALONE_CARD.
+    which `datasets` stops, and OTHER_METADATA.
     """
-    others = {f"{PurePosixPath(repo).name}.py", STANDALONE_CARD}
+    others = {f"{PurePosixPath(repo).name}.py", *OTHER_METADATA}
     patterns = {(config_folder(table.config), f"{table.split}-") for table in manifest.tables}
 
     def is_loaded(path: str) -> bool:

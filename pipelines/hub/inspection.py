@@ -4,10 +4,11 @@ What counts is what a reader gets: the files that `load_dataset` reads there, th
 """
 
 import logging
+import math
 import shutil
 import tempfile
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
@@ -15,22 +16,24 @@ from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
 from builders.errors import DatasetError, ReleaseError
 from builders.spec import version_key
 from cards.manifest import Manifest
-from pipelines.hub import client, repository
+from pipelines.hub import attestations, client, repository
 from pipelines.hub.client import HubClient
-from pipelines.hub.repository import Snapshot
+from pipelines.hub.repository import VERSION_TAG, Snapshot, listed_digests
 from pipelines.hub.revisions import (
     Content,
     Expectations,
+    Problem,
     Repository,
     Revision,
     State,
     judge_main,
     judge_tag,
-    missing_tag,
 )
 from pipelines.process.terminal import format_size
-from pipelines.release import folder
+from pipelines.raw.mirrors import repository_name
+from pipelines.release import folder, ledger
 from pipelines.release.folder import verify_release
+from pipelines.release.ledger import RefEvent
 from pipelines.release.loading import find_loading_faults
 
 
@@ -101,12 +104,14 @@ def _compare_digests(at: Snapshot, manifest: Manifest) -> list[str]:
     return faults
 
 
+MIRRORED = ("sha256", "git-blob")  # how the paths of a mirror's files begin
+
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class PublishedDataset:
-    """A repository with a dataset of this package.
+    """A repository with a dataset of this package, or with raw files.
 
     revisions: the tags of versions from old to new, then main. other_tags: all others.
     """
@@ -128,36 +133,103 @@ def inspect_dataset(hub: HubClient, repo: Repository, expected: Expectations) ->
 
     Raises the client's error where the Hub is out of reach, and only then.
     """
-    entries = expected.entries.get(repo.dataset, {}) if expected.recorded else {}
-    recorded = {f"v{version}": entry for version, entry in entries.items() if repo.name in entry.published}
+    recorded = expected.refs.get(repo.dataset, {}).get(repo.name, {})
     try:
         refs = repository.list_refs(hub, repo.name)
     except hub.error as error:
         failure = explain_failure(error)
         names = _in_order(recorded) or [repository.MAIN]
         return PublishedDataset(repo.name, repo.dataset, tuple(Revision(name, not_checked=failure) for name in names))
-    versions = {f"v{version}": refs.tags[f"v{version}"] for version in refs.versions}
+    versions = [f"v{version}" for version in reversed(refs.versions)]
     main = refs.branches.get(repository.MAIN)
-    contents = dict[str, Content]()
-    commits = {name: versions[name] for name in _in_order(versions)} | ({repository.MAIN: main} if main else {})
+    contents, lost = dict[str, Content](), dict[str, str | None]()
+    commits = {name: refs.tags[name] for name in versions} | ({repository.MAIN: main} if main else {})
     for name, commit in commits.items():
         if commit not in contents:
-            contents[commit] = _read(hub, repo.name, name, commit, expected)
-    tagged = {name: judge_tag(repo, name, commit, contents[commit], expected) for name, commit in versions.items()}
-    missing = {name: missing_tag(repo, name, entry) for name, entry in recorded.items() if name not in versions}
-    revisions = [(tagged | missing)[name] for name in _in_order(tagged | missing)]
-    revisions.append(judge_main(repo, main, tagged, contents, expected))
-    return PublishedDataset(
-        repo.name, repo.dataset, tuple(revisions), tuple(sorted(refs.tags.keys() - versions.keys()))
+            contents[commit] = _read(hub, repo.name, name, commit, expected, lost=lost)
+    renamed = {content.at.repo for content in contents.values() if content.at} - {repo.name}
+    if renamed:
+        problem = Problem(f"renamed: the Hub answers with {min(renamed)}", "record its name:", (repo.repair_command,))
+        return PublishedDataset(repo.name, repo.dataset, (Revision(repository.MAIN, main, problems=(problem,)),))
+    if expected.observe and expected.record:
+        for name in versions:
+            if name not in recorded and (manifest := contents[refs.tags[name]].manifest):
+                _observe(repo, name, refs.tags[name], manifest, expected.record)
+        refs_by_repo = ledger.expected_refs(repo.dataset, expected.record)
+        entries = ledger.read_ledger(expected.record)
+        expected = replace(expected, entries=entries, refs={**expected.refs, repo.dataset: refs_by_repo})
+        recorded = refs_by_repo.get(repo.name, {})
+    if main and contents[main].at:
+        contents[main] = _with_statements(
+            hub, repo.name, contents[main], [contents[refs.tags[name]] for name in versions]
+        )
+    judged = {
+        name: judge_tag(
+            repo, name, refs, contents.get(refs.tags[name] if name in versions else "", Content()), expected
+        )
+        for name in _in_order({*versions, *recorded})
+    }
+    tags = {name: judged[name] for name in versions}
+    shown = [tag for name, tag in judged.items() if name in versions or VERSION_TAG.fullmatch(name) or tag.problems]
+    revisions = (*shown, judge_main(repo, main, tags, contents, expected))
+    return PublishedDataset(repo.name, repo.dataset, revisions, tuple(sorted(refs.tags.keys() - set(versions))))
+
+
+def _with_statements(hub: HubClient, repo: str, main: Content, tagged: Iterable[Content]) -> Content:
+    """What main holds, with the faults of the statements there."""
+    manifests = {f"v{content.manifest.version}": content.manifest for content in tagged if content.manifest}
+    faults, at = list(main.faults), main.at
+    try:
+        for path in sorted(at.digests) if at else ():
+            if path.startswith(attestations.FOLDER) and at and (content := repository.read_file(hub, repo, at, path)):
+                faults += attestations.statement_faults(path, content, manifests)
+    except hub.error as error:
+        return replace(main, failure=explain_failure(error, fatal=False))
+    return replace(main, faults=tuple(faults))
+
+
+def inspect_mirror(hub: HubClient, repo: str) -> PublishedDataset:
+    """What a mirror of raw files holds: the content of every file must have the digest in its name."""
+    name, faults, at = repo.partition("/")[2], list[str](), None
+    try:
+        at = repository.require_snapshot(hub, repo, repository.MAIN)
+        for path, listed in at.digests.items():
+            kind, digest = path.partition("/")[0], path.rpartition("/")[2]
+            if kind not in MIRRORED:
+                continue
+            content = repository.read_file(hub, repo, at, path) if len(listed) == repository.GIT_BLOB else None
+            if digest != listed and (content is None or digest not in listed_digests(content)):
+                faults.append(f"{path} has other content: {listed}")
+            elif content is None and (lost := repository.find_lost_file(hub, repo, at, path)):
+                faults.append(lost)
+        failure = None
+    except hub.error as error:
+        failure = explain_failure(error)
+    command = (
+        f"embedding-datasets publish --raw {name.removeprefix(repository_name(''))} --org {repo.partition('/')[0]}"
     )
+    problems = tuple(Problem(fault, "write it again:", (command,)) for fault in faults)
+    main = Revision(repository.MAIN, at.sha if at else None, problems=problems, not_checked=failure)
+    return PublishedDataset(repo, name, (main,))
 
 
-def explain_failure(error: DatasetError) -> str:
+def _observe(repo: Repository, name: str, commit: str, manifest: Manifest, record: Path) -> None:
+    """Record a tag that holds its version, as it was found."""
+    if (manifest.dataset, f"v{manifest.version}") != (repo.dataset, name) or not manifest.complete:
+        return
+    if ledger.find_entry(manifest.dataset, manifest.version, record) is None:
+        ledger.record_entry(manifest.dataset, manifest.version, ledger.release_entry(manifest), record)
+    why = "found by check --org --record"
+    event = RefEvent(repo.name, name, commit, "observed", why, manifest.content_sha256)
+    ledger.append_event(repo.dataset, event, record)
+
+
+def explain_failure(error: DatasetError, *, fatal: bool = True) -> str:
     """Why a repository or a commit cannot be read, in a sentence.
 
-    Raises the error itself where the Hub is out of reach: nothing can be checked then.
+    Raises the error itself where the Hub is out of reach and nothing can be checked (`fatal`).
     """
-    if client.explain_error(error).transient:
+    if fatal and client.explain_error(error).transient:
         raise error
     if isinstance(error.__cause__, GatedRepoError):
         return "gated: only a token (HF_TOKEN) of somebody who was given access can read it"
@@ -166,22 +238,33 @@ def explain_failure(error: DatasetError) -> str:
     return f"{error.what}: {error.found}" if error.found else error.what
 
 
-def _read(hub: HubClient, repo: str, name: str, commit: str, expected: Expectations) -> Content:
+def _read(
+    hub: HubClient, repo: str, name: str, commit: str, expected: Expectations, *, lost: dict[str, str | None]
+) -> Content:
+    """What a commit holds. lost: what is known of data files, by sha256: each is asked for once, whatever commits have it."""
     try:
-        at = repository.require_snapshot(hub, repo, commit)
-        if at.sha != commit or not repository.COMMIT.fullmatch(commit):  # it becomes the name of a folder
-            return Content(failure="the Hub answers with another commit than its tag names")
+        at = repository.snapshot(hub, repo, commit) or repository.require_snapshot(hub, repo, name)
+    except hub.error as error:
+        return Content(failure=explain_failure(error))
+    try:
+        if at.repo != repo:
+            return Content(at)
         if folder.MANIFEST not in at.digests:
-            return Content(faults=(f"not a release of this package: no {folder.MANIFEST}",))
+            return Content(at, faults=(f"not a release of this package: no {folder.MANIFEST}",))
         manifest = repository.read_manifest_at(hub, repo, at)
         if manifest is not None and expected.download:
             size = format_size(sum(file.bytes for file in manifest.files))
             logger.info("%s: verifying %s, %s", repo, name, size)
         faults = verify_snapshot(hub, repo, at, expected.cache, download=expected.download)
-    except hub.error as error:
-        return Content(failure=explain_failure(error))
-    return Content(manifest, tuple(faults), verified=expected.download)
+        for file in manifest.files if manifest else ():
+            if file.path in at.digests and file.sha256 not in lost:
+                lost[file.sha256] = repository.find_lost_file(hub, repo, at, file.path, file.bytes)
+        faults += [fault for file in manifest.files if (fault := lost.get(file.sha256))] if manifest else []
+    except hub.error as error:  # of one file: other repositories may be sound
+        return Content(at, failure=explain_failure(error, fatal=False))
+    return Content(at, manifest, tuple(faults), verified=expected.download)
 
 
 def _in_order(names: Iterable[str]) -> list[str]:
-    return sorted(names, key=lambda name: version_key(name[1:]))
+    """Versions from old to new, then other tags."""
+    return sorted(names, key=lambda name: (version_key(name[1:]) if VERSION_TAG.fullmatch(name) else (math.inf,), name))

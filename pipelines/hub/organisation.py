@@ -3,27 +3,26 @@
 import logging
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
 import msgspec
-from huggingface_hub import get_session
-from huggingface_hub.utils._headers import build_hf_headers
-from huggingface_hub.utils._http import hf_raise_for_status
+from huggingface_hub import get_session, hf_raise_for_status
 
 from builders import catalogue
 from builders.errors import UsageError
 from pipelines.hub import client, repository
 from pipelines.hub.client import HubClient
-from pipelines.hub.inspection import PublishedDataset, inspect_dataset
+from pipelines.hub.inspection import PublishedDataset, inspect_dataset, inspect_mirror
 from pipelines.hub.revisions import Expectations, Repository, Revision
 from pipelines.process.tables import cut_middle, fact, wrap
+from pipelines.raw.mirrors import repository_name
 from pipelines.release import folder
 
 logger = logging.getLogger(__name__)
 
-GIT_BLOB = 40  # hex digits of the digest of a file outside LFS
 MAX_PAGES = 1000  # of a listing; the Hub sends hundreds of repositories a page
 
 
@@ -45,25 +44,21 @@ def find_repositories(
 ) -> tuple[dict[str, str], list[str]]:
     """The repositories of an organisation that hold a dataset of this package, or should, each with the dataset; and the others.
 
-    Ours have the name of a dataset, are in the ledger, or have a manifest of ours at main. names: only these datasets; each of
-    them is listed even if it has no repository, and no others are.
+    Ours have the name of a dataset or of a mirror of raw files, are in the record, or have a manifest of ours at main. names:
+    only these datasets; each of them is listed even if it has no repository, and no others are.
 
     Raises UsageError for an invalid name, the client's error where the Hub cannot list them.
     """
     if not client.REPOSITORY.fullmatch(f"{org}/name"):
         raise UsageError("invalid name of an organisation", found=org, todo="correct --org")
     listed = list_repositories(hub, org)
-    entries = expected.entries if expected.recorded else {}
-    datasets = catalogue.entries().keys() | entries.keys()
+    datasets = catalogue.entries().keys() | expected.refs.keys()
     ours = {f"{org}/{name}": name for name in names}
+    ours |= {repo: dataset for dataset, refs in expected.refs.items() for repo in refs if repo.startswith(f"{org}/")}
+    sources = {repository_name(entry.source) for entry in catalogue.entries().values()} if not names else set()
     ours |= {
-        repo: dataset
-        for dataset, versions in entries.items()
-        for entry in versions.values()
-        for repo in entry.published
-        if repo.startswith(f"{org}/")
+        repo: name for repo in listed if repo not in ours and (name := repo.partition("/")[2]) in datasets | sources
     }
-    ours |= {repo: name for repo in listed if repo not in ours and (name := repo.partition("/")[2]) in datasets}
     for repo in [repo for repo, has_manifest in listed.items() if has_manifest and repo not in ours]:
         if (dataset := _dataset_of(hub, repo)) is not None:
             ours[repo] = dataset
@@ -72,13 +67,23 @@ def find_repositories(
 
 
 def inspect_repositories(hub: HubClient, ours: Mapping[str, str], expected: Expectations) -> Iterator[PublishedDataset]:
-    """What each repository of ours holds, one after the other.
+    """What each repository of ours holds, in this order; several are read at the same time.
 
     Raises the client's error where the Hub is out of reach.
     """
-    for number, (name, dataset) in enumerate(ours.items(), 1):
+
+    def inspect(numbered: tuple[int, tuple[str, str]]) -> PublishedDataset:
+        number, (name, dataset) = numbered
         logger.info("%s (%d of %d)", name, number, len(ours))
-        yield inspect_dataset(hub, Repository(name, dataset), expected)
+        if dataset not in expected.refs and dataset not in catalogue.entries():
+            return inspect_mirror(hub, name)
+        return inspect_dataset(hub, Repository(name, dataset, expected.requested), expected)
+
+    pool = ThreadPoolExecutor(client.AT_ONCE)
+    try:
+        yield from pool.map(inspect, enumerate(ours.items(), 1))
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def list_repositories(hub: HubClient, org: str) -> dict[str, bool]:
@@ -104,11 +109,7 @@ def list_repositories(hub: HubClient, org: str) -> dict[str, bool]:
 
 def _page(hub: HubClient, url: str, query: Mapping[str, str]) -> tuple[list[_Listed], str | None]:
     """A page of the listing, and the URL of the next one. The library's own call would wait for ever, and go to any server."""
-    api = hub.api
-    headers = build_hf_headers(
-        token=api.token, library_name=api.library_name, library_version=api.library_version, user_agent=api.user_agent
-    )
-    response = get_session().get(url, params=query or None, headers=headers)
+    response = get_session().get(url, params=query or None, headers=hub.headers)
     hf_raise_for_status(response)
     return msgspec.convert(response.json(), list[_Listed]), response.links.get("next", {}).get("url")
 
@@ -117,7 +118,7 @@ def _dataset_of(hub: HubClient, repo: str) -> str | None:
     """The dataset of the manifest at main, where it is one of ours that may be read."""
     try:
         at = repository.snapshot(hub, repo)
-        if at is None or len(at.digests.get(folder.MANIFEST, "")) != GIT_BLOB:  # a file in LFS may be of any size
+        if at is None or len(at.digests.get(folder.MANIFEST, "")) != repository.GIT_BLOB:
             return None
         manifest = repository.read_manifest_at(hub, repo, at)
     except hub.error as error:
@@ -155,11 +156,9 @@ def page(org: str, datasets: Sequence[PublishedDataset], others: Sequence[str], 
         lines += [line for dataset in datasets for line in _rows(dataset)]
     for dataset in datasets:
         lines += _paragraph(dataset)
-    if not expected.recorded:
-        lines += [
-            "",
-            *wrap("HF_ENDPOINT is not the Hub: tags are not compared with recorded commits (--ledger FILE has them)"),
-        ]
+    if expected.record is None:
+        words = "HF_ENDPOINT is not the Hub: tags are not compared with recorded commits (--ledger FILE is beside them)"
+        lines += ["", *wrap(words)]
     if others:
         more = f" and {len(others) - OTHERS:,} more" if len(others) > OTHERS else ""
         names = ", ".join(name.partition("/")[2] for name in others[:OTHERS])
@@ -172,7 +171,7 @@ def _rows(dataset: PublishedDataset) -> list[str]:
     return [
         _line(
             [
-                "" if number else name, revision.name, revision.version or "-",
+                "" if number else name, cut_middle(revision.name, WIDTHS[1]), revision.version or "-",
                 revision.ledger.replace("none", "-"), revision.local.replace("none", "-"), revision.state,
             ]
         )

@@ -7,7 +7,8 @@ nothing but versions of the same dataset. Main is the newest of them; an older o
 (pipelines.hub.revisions). A published version never changes.
 """
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+import hashlib
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 
@@ -19,7 +20,13 @@ from pipelines.hub import foreign_edits, repository, revisions
 from pipelines.hub.attestations import read_statement
 from pipelines.hub.client import HubClient
 from pipelines.hub.commits import DONE, NEW, CommitOptions, CommitPlan, require_name, snapshot_to_publish_in
-from pipelines.hub.inspection import edited_documents_at, fetch_verified, loading_faults_at, verify_snapshot
+from pipelines.hub.inspection import (
+    edited_documents_at,
+    explain_failure,
+    fetch_verified,
+    loading_faults_at,
+    verify_snapshot,
+)
 from pipelines.hub.publishable import (
     content_of,
     different_documents,
@@ -31,51 +38,55 @@ from pipelines.hub.publishable import (
     stale_files,
     unclear_licence,
 )
-from pipelines.hub.repository import Refs, Snapshot, file_digests, find_differences, published_files
-from pipelines.hub.revisions import Target, choose_target, is_version
+from pipelines.hub.repository import Refs, Snapshot, file_digests, find_differences, listed_digests, published_files
+from pipelines.hub.revisions import Repository, Target, choose_target, is_version
+from pipelines.raw.requests import HUB
 from pipelines.release import comparison, folder, ledger
+from pipelines.release.ledger import RefEvent
 
 MAX_COMMITS = 100  # that are looked at
+
+
+def publication_ledger(hub: HubClient, requested: Path | None) -> Path | None:
+    """The ledger beside the record of a server; None for another server than the Hub where no file is requested."""
+    if requested is not None:
+        return requested
+    return ledger.LEDGER if hub.api.endpoint.rstrip("/") == HUB else None
 
 
 def find_release(
     hub: HubClient, repo: str, release_dir: Path, manifest: Manifest, *, cache: Path | None, recorded: str | None
 ) -> Snapshot | None:
-    """The newest commit of main that holds a release as it was published.
+    """The commit that holds a release as it was published: the recorded one, wherever it lives, else the newest of main.
 
-    cache: where it is fetched to; None to compare by the Hub's digests alone. recorded: the commit that the ledger knows to have
-    had the tag; its card may be that of an older version of this package.
+    cache: where it is fetched to; None to compare by the Hub's digests alone. recorded: the commit that had the tag; its card may
+    be that of an older version of this package.
 
     Raises PublishError where a newer commit holds the same version with other content.
     """
-    for at, published in _find_commits(hub, repo, repository.list_commits(hub, repo), manifest):
-        refuse_other_content(f"{repo} at {at.sha[:12]}", published, manifest)
-        card = repository.read_file(hub, repo, at, folder.CARD)
-        writes, _ = published_files(release_dir, manifest, repo, card)
-        if cache is None:
-            faults = digest_faults(repo, at, writes, manifest)
-        else:
-            faults = verify_snapshot(hub, repo, at, cache)
-            if at.sha != recorded:
-                faults = faults or different_documents(hub, repo, at, writes)
+    for sha in _candidates(hub, repo, recorded):
+        at = repository.snapshot(hub, repo, sha)
+        published = repository.read_manifest_at(hub, repo, at) if at else None
+        if at is None or not is_version(published, manifest):
+            continue
+        refuse_other_content(f"{repo} at {sha[:12]}", published, manifest)
+        writes, _ = published_files(release_dir, manifest, repo, repository.read_file(hub, repo, at, folder.CARD))
+        try:
+            faults = verify_snapshot(hub, repo, at, cache or Path(), download=cache is not None)
+        except hub.error as error:  # data that the Hub has lost
+            faults = [explain_failure(error)]
+        if not faults and sha != recorded:
+            faults = different_documents(hub, repo, at, writes) if cache else digest_faults(repo, at, writes, manifest)
         if not faults:
             return at
     return None
 
 
-def _find_commits(
-    hub: HubClient, repo: str, commits: Sequence[str], ours: Manifest
-) -> Iterator[tuple[Snapshot, Manifest]]:
-    """Those of the first MAX_COMMITS commits that hold a release of our version, each with its manifest."""
-    manifests: dict[str, Manifest | None] = {}  # by the Hub's digest of the file: many commits hold the same one
-    for sha in commits[:MAX_COMMITS]:
-        at = repository.require_snapshot(hub, repo, sha)
-        digest = at.digests.get(folder.MANIFEST, "")
-        if digest not in manifests:
-            manifests[digest] = repository.read_manifest_at(hub, repo, at)
-        manifest = manifests[digest]
-        if manifest is not None and is_version(manifest, ours):
-            yield at, manifest
+def _candidates(hub: HubClient, repo: str, recorded: str | None) -> Iterator[str]:
+    """The recorded commit, then the newest MAX_COMMITS of main."""
+    if recorded is not None:
+        yield recorded
+    yield from repository.list_commits(hub, repo)[:MAX_COMMITS]
 
 
 def find_document_update(
@@ -137,20 +148,22 @@ UNTAGGED, UPDATE = "to be tagged", "already published, documents to be updated"
 class PublishOptions(CommitOptions):
     """How to publish releases, as the command line says.
 
-    cache: of releases of the Hub. repo_name: instead of the dataset's name. ledger: the file that records publications; None: see
-    pipelines.hub.publishing. download: False to compare by the Hub's digests alone. sample: publish samples and parts too; for
-    tests, on no command line. take_over: publish into a repository with somebody else's data. attestation: a file with a
-    statement about the release.
+    cache: of releases of the Hub. repo_name: instead of the dataset's name. ledger: the file beside the record of refs; None: see
+    `publication_ledger`. record: False to record nothing. download: False to compare by the Hub's digests alone. sample: publish
+    samples and parts too; for tests, on no command line. take_over: publish into a repository with somebody else's data.
+    attestation: a file with a statement about the release. planned: the releases that a dry run has planned, by NAME@VERSION.
     """
 
     cache: Path
     _: KW_ONLY
     repo_name: str | None = None
     ledger: Path | None = None
+    record: bool = True
     download: bool = True
     sample: bool = False
     take_over: bool = False
     attestation: Path | None = None
+    planned: Mapping[str, Path] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,6 +174,7 @@ class Plan(CommitPlan):
     stale files. against: the version before this one. changes: how the tables differ from that one. newest: the version that main
     stays at, where it is newer than this one. absent: other versions in the catalogue that are not on the Hub. takes_over:
     whether somebody else's data get the tag `foreign_edits.TAG` first. card_edits: hand edits that the commit would undo.
+    recorded: the last event of the version's tag. foreign_tag: the commit of a tag of its name that is somebody else's.
     """
 
     manifest: Manifest = field(repr=False)
@@ -171,6 +185,8 @@ class Plan(CommitPlan):
     absent: tuple[str, ...] = ()
     takes_over: bool = False
     card_edits: tuple[str, ...] = ()
+    recorded: RefEvent | None = None
+    foreign_tag: str | None = None
 
     @property
     def tag(self) -> str:
@@ -195,6 +211,26 @@ def make_plan(definition: Definition, release_dir: Path, options: PublishOptions
     return replace(plan, writes={**plan.writes, **statement})
 
 
+def pretend(hub: HubClient, plan: Plan) -> None:
+    """Let a connection see the repository as if a plan were carried out, so that the next version can be planned on top of it."""
+    if plan.state == DONE:
+        return
+    refs = repository.list_refs(hub, plan.repo) if plan.at else Refs({}, {})
+    before, after = plan.at or Snapshot("", False, {}), plan.at
+    if plan.writes or after is None:
+        digests = {path: digest for path, digest in before.digests.items() if path not in plan.deletes}
+        for path, content in plan.writes.items():
+            digests[path] = plan.known_digests.get(path) or listed_digests(content)[1] or ""
+            if path not in plan.known_digests:
+                hub.files[plan.repo, digests[path]] = content_of(content)
+        sha = hashlib.sha1(f"{before.sha} {plan.title}".encode(), usedforsecurity=False).hexdigest()
+        after = hub.snapshots[plan.repo, sha] = Snapshot(sha, before.private, digests, plan.repo)
+        if plan.branch == repository.MAIN:
+            hub.snapshots[plan.repo, repository.MAIN] = after
+    tags = refs.tags if plan.state == UPDATE else {**refs.tags, plan.tag: after.sha}
+    hub.snapshots[plan.repo, repository.REFS] = Refs(tags, refs.branches)
+
+
 def _plan_release(definition: Definition, release_dir: Path, options: PublishOptions, hub: HubClient) -> Plan:
     """The plan without a statement."""
     manifest = require_publishable(
@@ -210,14 +246,29 @@ def _plan_release(definition: Definition, release_dir: Path, options: PublishOpt
         notes.append(f"licence {definition.license} {reason}: published because of --i-have-the-rights")
     at = snapshot_to_publish_in(hub, repo, options)
     refs = repository.list_refs(hub, repo) if at else Refs({}, {})
+    record = publication_ledger(hub, options.ledger)
+    recorded = ledger.expected_refs(manifest.dataset, record).get(repo, {}) if record else {}
     plan = Plan(
         repo=repo, state=NEW, at=at, known_digests=file_digests(manifest), manifest=manifest, notes=tuple(notes),
+        recorded=recorded.get(f"v{version}"),
         absent=tuple(other for other in definition.dataset.versions if other not in {version, *refs.versions}),
         title=f"{manifest.dataset} {version}", description=f"content_sha256 {manifest.content_sha256}",
     )  # fmt: skip
     if at is None:
         return replace(plan, writes=published_files(release_dir, manifest, repo, None)[0])
-    if version in refs.versions:
+    if plan.tag in refs.branches:
+        todo = f"set the branch aside: {Repository(repo, manifest.dataset, options.ledger).repair_command}"
+        raise PublishError(f"a branch is called {plan.tag}, like the tag of the version", where=repo, todo=todo)
+    foreign = refs.tags.get(plan.tag) if plan.recorded is None else None
+    if foreign and repository.read_manifest_at(hub, repo, repository.require_snapshot(hub, repo, foreign)) is None:
+        new = f"{foreign_edits.TAG}-{plan.tag}"
+        if not options.take_over:
+            todo = f"pass --take-over: it becomes {new}"
+            raise PublishError(
+                f"the tag {plan.tag} holds no release of this package", where=repo, found=foreign, todo=todo
+            )
+        plan = replace(plan, foreign_tag=foreign, notes=(*plan.notes, f"the tag {plan.tag} is renamed to {new}"))
+    elif version in refs.versions:
         return _plan_published(hub, plan, refs, at, release_dir=release_dir, options=options)
     published = repository.read_manifest_at(hub, repo, at)
     refuse_another_dataset(repo, published, manifest)
@@ -233,9 +284,18 @@ def _plan_published(
     hub: HubClient, plan: Plan, refs: Refs, main: Snapshot, *, release_dir: Path, options: PublishOptions
 ) -> Plan:
     """The plan for a version that has its tag: nothing, or better documents for main."""
-    repo, manifest, branch = plan.repo, plan.manifest, revisions.branch_name(plan.manifest.version)
-    at, published = require_same_rows(hub, repo, plan.tag, manifest, options)
+    repo, manifest, version = plan.repo, plan.manifest, plan.manifest.version
+    branch = revisions.branch_name(version)
+    repair = f"bring it back: {Repository(repo, manifest.dataset, options.ledger).repair_command}"
+    if plan.recorded is not None and refs.tags[plan.tag] != plan.recorded.commit:
+        raise PublishError(
+            f"the tag {plan.tag} is on another commit than the one that was published: find out who moved it",
+            where=repo, found=refs.tags[plan.tag], expected=plan.recorded.commit, todo=repair,
+        )  # fmt: skip
+    at, published = require_same_rows(hub, repo, refs.tags[plan.tag], manifest, options)
     on_main = repository.read_manifest_at(hub, repo, main)
+    if on_main and version == refs.versions[0] and version_key(on_main.version) < version_key(version):
+        raise PublishError(f"main holds {on_main.version}, and {plan.tag} is newer", where=repo, todo=repair)
     if main.sha != at.sha:
         refuse_other_main(hub, repo, main, on_main, manifest)
     edited = edited_documents_at(hub, repo, at, published)
@@ -264,6 +324,7 @@ def _plan_commit(
     card = repository.read_file(hub, repo, at, folder.CARD)
     writes, added = published_files(release_dir, manifest, repo, card, plan.newest)
     begun = target.published is not None and target.published.version == manifest.version
+    recorded = plan.recorded.commit if plan.recorded else None
     if begun:
         refuse_other_content(f"{repo} at {target.branch}", target.published, manifest)
         faults = (
@@ -271,21 +332,20 @@ def _plan_commit(
             if options.download
             else digest_faults(repo, at, writes, manifest)
         )
-        if not faults:
+        if not faults and recorded in (None, at.sha):
             return replace(plan, state=UNTAGGED, at=at)
         notes += [f"{target.branch}: {fault}" for fault in faults]
-    if begun or plan.newest is not None:
-        entry = ledger.find_entry(manifest.dataset, manifest.version, options.ledger or ledger.LEDGER)
+    if begun or plan.newest is not None or recorded:
         found = find_release(
             hub,
             repo,
             release_dir,
             manifest,
             cache=options.cache if options.download else None,
-            recorded=entry.commits.get(repo) if entry else None,
+            recorded=recorded,
         )
         if found is not None:
-            notes.append(f"commit {found.sha[:12]} of main's history holds this release: it gets the tag")
+            notes.append(f"commit {found.sha[:12]} holds this release: it gets the tag")
             return replace(plan, state=UNTAGGED, at=found, notes=tuple(notes))
     if begun:
         notes.append(f"{target.branch} holds a damaged copy of this release: it is written again")
@@ -299,12 +359,14 @@ def _plan_commit(
     )
     against = next((version for version in refs.versions if version_key(version) < version_key(manifest.version)), None)
     changes = list[comparison.Change]()
-    previous = repository.snapshot(hub, repo, f"v{against}") if against else None
-    if previous is not None and not options.download:
+    previous = repository.snapshot(hub, repo, refs.tags[f"v{against}"]) if against else None
+    local = options.planned.get(f"{manifest.dataset}@{against}")
+    if previous is not None and not options.download and local is None:
         notes.append(f"not compared with v{against}: --no-download")
     elif previous is not None:
         try:
-            changes = comparison.compare_tables(fetch_verified(hub, repo, previous, options.cache), release_dir)
+            before = local or fetch_verified(hub, repo, previous, options.cache)
+            changes = comparison.compare_tables(before, release_dir)
         except ReleaseError as error:
             notes.append(f"v{against} cannot be compared with: {error.what}")
     unchanged = tuple(file.path for file in manifest.files if at.digests.get(file.path) == file.sha256)

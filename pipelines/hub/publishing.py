@@ -6,7 +6,7 @@ run left undone.
 
 import logging
 from contextlib import nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +18,13 @@ from pipelines.hub import client, foreign_edits, planning, publishable, reposito
 from pipelines.hub.client import HubClient
 from pipelines.hub.commits import DONE, Publication, commit_plan
 from pipelines.hub.inspection import verify_snapshot
-from pipelines.hub.planning import Plan, PublishOptions
-from pipelines.hub.repository import Snapshot, find_differences
+from pipelines.hub.planning import Plan, PublishOptions, publication_ledger
+from pipelines.hub.repository import Snapshot, find_differences, listed_digests
 from pipelines.process.terminal import format_size
 from pipelines.raw.download import Patience
-from pipelines.raw.requests import HUB
 from pipelines.release import folder, ledger
 from pipelines.release.comparison import describe_difference
+from pipelines.release.ledger import RefEvent
 from pipelines.release.staging import dataset_lock
 
 LARGE = 100_000_000  # bytes to read back that are worth a message
@@ -32,45 +32,47 @@ LARGE = 100_000_000  # bytes to read back that are worth a message
 logger = logging.getLogger(__name__)
 
 
-def publication_ledger(hub: HubClient, requested: Path | None) -> Path | None:
-    """The ledger that holds the publications on a server; None for another server than the Hub where no file is requested."""
-    if requested is not None:
-        return requested
-    return ledger.LEDGER if hub.api.endpoint.rstrip("/") == HUB else None
+def require_record(hub: HubClient, options: PublishOptions) -> None:
+    """Refuse to publish where nothing can record it, unless the user wants it so.
 
-
-def log_missing_record(hub: HubClient, requested: Path | None) -> None:
-    """Say, once a command, that what it publishes is not recorded."""
-    path, name = publication_ledger(hub, requested), ledger.LEDGER.name
-    if path is not None and not ledger.can_record(path):
-        logger.info(
-            "%s: not recorded what is published: it changes only in a writable checkout (or publish --ledger FILE)",
-            name,
-        )
-    if path is None:
-        logger.info(
-            "HF_ENDPOINT is not the Hub: %s does not record what is published there (publish --ledger FILE does)", name
-        )
-
-
-def record_publication(hub: HubClient, plan: Plan, commit: str, requested: Path | None) -> None:
-    """Record a version that is published, with the commit of its tag; samples and parts are not recorded.
-
-    A commit recorded earlier stays, and a warning says that the tag is on another one.
+    Raises PublishError.
     """
-    path = publication_ledger(hub, requested)
-    if path is None or not plan.manifest.complete:
+    path = publication_ledger(hub, options.ledger)
+    if options.record and (path is None or not ledger.can_record(path)):
+        raise PublishError(
+            "nowhere to record what is published",
+            found="HF_ENDPOINT is not the Hub" if path is None else f"{path.parent} is not a writable checkout",
+            todo="pass --ledger FILE, which is recorded beside; or --no-record",
+        )
+
+
+def record_publication(hub: HubClient, plan: Plan, commit: str, options: PublishOptions, *, found: bool) -> None:
+    """Record that the tag of a version is on a commit, unless that is recorded. found: whether it was there already.
+
+    A version from files of unknown digest enters the ledger only now.
+    """
+    content, recorded = plan.manifest.content_sha256, plan.recorded
+    event = RefEvent(plan.repo, plan.tag, commit, "publish", options.message or plan.title, content)
+    if recorded is None and found:
+        event = replace(event, event="observed", why="its tag was found, and not recorded")
+    elif recorded is not None:
+        gone = "" if recorded.commit == commit else f", and commit {recorded.commit} no longer holds the release"
+        event = replace(event, event="restore", why=f"the tag was missing{gone}")
+    if recorded is None or not found:
+        _record(hub, plan, event, options)
+
+
+def _record(hub: HubClient, plan: Plan, event: RefEvent, options: PublishOptions) -> None:
+    """Append an event to the record of refs, and the version to the ledger; samples and parts are not recorded."""
+    path, manifest = publication_ledger(hub, options.ledger), plan.manifest
+    if path is None or not options.record or not manifest.complete:
         return
-    if ledger.record_publication(plan.manifest, plan.repo, commit, path):
+    if ledger.find_entry(manifest.dataset, manifest.version, path) is None:
+        ledger.record_entry(manifest.dataset, manifest.version, ledger.release_entry(manifest), path)
+    if ledger.append_event(manifest.dataset, event, path):
+        name = ledger.record_file(manifest.dataset, path).name
         todo = ": commit it" if path == ledger.LEDGER else ""
-        logger.info("%s: recorded as published in %s%s", plan.manifest.name, path.name, todo)
-    entry = ledger.find_entry(plan.manifest.dataset, plan.manifest.version, path)
-    recorded = entry.commits.get(plan.repo, commit) if entry else commit
-    if recorded != commit:
-        logger.warning(
-            "%s: the tag %s of %s is on commit %s, and on %s in %s: find out who moved it",
-            plan.manifest.name, plan.tag, plan.repo, commit, recorded, path.name,
-        )  # fmt: skip
+        logger.info("%s: %s recorded in %s/%s%s", manifest.name, event.tag, ledger.REFS, name, todo)
 
 
 def login(*, endpoint: str | None = None, token: str | None = None, patience: Patience | None = None) -> HubClient:
@@ -105,6 +107,8 @@ def publish(definition: Definition, release_dir: Path, options: PublishOptions, 
     def tag_existing(plan: Plan, at: Snapshot, _: object) -> None:
         if plan.takes_over:
             foreign_edits.tag_existing(hub, plan.repo, at)
+            event = RefEvent(plan.repo, foreign_edits.TAG, at.sha, "take-over", "data of somebody else")
+            _record(hub, plan, event, options)
 
     # Or a build might exchange the files during the upload.
     locked = dataset_lock(release_dir.parents[1], definition.dataset.name) if release_dir.is_dir() else nullcontext()
@@ -118,9 +122,14 @@ def publish(definition: Definition, release_dir: Path, options: PublishOptions, 
                 return Publication(plan, "pull request opened", commit, done.pull_request)
             if plan.state == planning.UPDATE:
                 return Publication(plan, "documents updated", commit, url)
-            _tag(hub, plan, commit, options)
+            if plan.foreign_tag:
+                new = f"{foreign_edits.TAG}-{plan.tag}"
+                repository.rename_tag(hub, plan.repo, plan.tag, new, plan.foreign_tag)
+                event = RefEvent(plan.repo, new, plan.foreign_tag, "take-over", f"somebody else's {plan.tag}")
+                _record(hub, plan, event, options)
+            commit = _tag(hub, plan, commit, options)
             state = "published"
-        record_publication(hub, plan, commit, options.ledger)
+        record_publication(hub, plan, commit, options, found=state == DONE)
         if plan.branch != repository.MAIN:
             revisions.delete_branch(hub, plan.repo, plan.manifest, commit)
         return Publication(plan, state, commit, url)
@@ -157,6 +166,9 @@ def _read_back(hub: HubClient, plan: Plan, commit: str, options: PublishOptions)
     commit of documents, whose rows are compared already, the digests are compared.
     """
     at = repository.require_snapshot(hub, plan.repo, commit)
+    for name in (*folder.DOCUMENTS, folder.MANIFEST):  # where the Hub lists the same digest, it has these bytes
+        if name in plan.writes and at.digests.get(name, "") in listed_digests(plan.writes[name]):
+            hub.files[plan.repo, at.digests[name]] = publishable.content_of(plan.writes[name])
     if (
         plan.state == planning.UPDATE and folder.CARD not in plan.writes
     ):  # a statement alone, perhaps of an older version
@@ -191,9 +203,11 @@ def _fetched_faults(hub: HubClient, plan: Plan, at: Snapshot, options: PublishOp
     return faults or (publishable.different_documents(hub, plan.repo, at, plan.writes) if plan.writes else [])
 
 
-def _tag(hub: HubClient, plan: Plan, commit: str, options: PublishOptions) -> None:
-    """Tag a commit with its version; an existing tag must hold the same rows."""
-    if not repository.create_tag(hub, plan.repo, plan.tag, commit):
-        if plan.branch != repository.MAIN:
-            revisions.delete_branch(hub, plan.repo, plan.manifest, commit)
-        planning.require_same_rows(hub, plan.repo, plan.tag, plan.manifest, options)
+def _tag(hub: HubClient, plan: Plan, commit: str, options: PublishOptions) -> str:
+    """Tag a commit with its version; the commit that has the tag. An existing tag must hold the same rows."""
+    if repository.create_tag(hub, plan.repo, plan.tag, commit):
+        return commit
+    if plan.branch != repository.MAIN:
+        revisions.delete_branch(hub, plan.repo, plan.manifest, commit)
+    at, _ = planning.require_same_rows(hub, plan.repo, plan.tag, plan.manifest, options)
+    return at.sha

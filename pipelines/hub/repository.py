@@ -12,9 +12,16 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import cast
 
 import yaml
-from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
+from huggingface_hub import get_session, hf_hub_url, hf_raise_for_status
+from huggingface_hub.errors import (
+    GatedRepoError,
+    RemoteEntryNotFoundError,
+    RepositoryNotFoundError,
+    RevisionNotFoundError,
+)
 
 from builders.errors import ReleaseError, SourceError
 from builders.spec import version_key
@@ -29,16 +36,22 @@ from pipelines.release import folder
 
 VERSION_TAG = re.compile(r"v(\d+\.\d+\.\d+)", re.ASCII)
 COMMIT = re.compile(r"[0-9a-f]{40}", re.ASCII)
-MAIN = "main"
+GIT_BLOB = 40  # hex digits of the digest of a file outside LFS, which is small; a file in LFS may be of any size
+MAIN, REFS = "main", "refs"  # REFS: no revision has this name in HubClient.snapshots
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A dataset repository at one commit; digests: for every file its sha256 where it is kept in LFS, else its git blob id."""
+    """A dataset repository at one commit.
+
+    digests: for every file its sha256 where it is kept in LFS, else its git blob id. repo: its name, which is not the one that
+    was asked for where it was renamed.
+    """
 
     sha: str
     private: bool
     digests: Mapping[str, str]
+    repo: str = ""
 
 
 @dataclass(frozen=True)
@@ -56,7 +69,9 @@ class Refs:
 
 
 def snapshot(hub: HubClient, repo: str, revision: str = "main") -> Snapshot | None:
-    """A repository at a revision; None where there is no such repository or revision."""
+    """A repository at a revision; None where there is no such repository or revision. A commit is asked for once."""
+    if (known := hub.snapshots.get((repo, revision))) is not None:
+        return cast(Snapshot, known)
 
     def ask() -> Snapshot | None:
         try:
@@ -67,9 +82,12 @@ def snapshot(hub: HubClient, repo: str, revision: str = "main") -> Snapshot | No
             return None
         files = info.siblings or []
         digests = {file.rfilename: file.lfs.sha256 if file.lfs else file.blob_id or "" for file in files}
-        return Snapshot(info.sha or "", bool(info.private), digests)
+        return Snapshot(info.sha or "", bool(info.private), digests, info.id)
 
-    return call(hub, "reading the repository", repo, ask)
+    at = call(hub, "reading the repository", repo, ask)
+    if at is not None:
+        hub.snapshots[repo, at.sha] = at
+    return at
 
 
 def create(hub: HubClient, repo: str, *, private: bool) -> bool:
@@ -90,6 +108,13 @@ def create_tag(hub: HubClient, repo: str, tag: str, sha: str) -> bool:
     """Tag a commit; False where there is such a tag already, which may be on another commit."""
     create = unless_answered(409, lambda: hub.api.create_tag(repo, tag=tag, revision=sha, repo_type="dataset"))
     return call(hub, f"tagging {tag}", repo, create)
+
+
+def rename_tag(hub: HubClient, repo: str, tag: str, new: str, sha: str) -> None:
+    """Give the commit of a tag another tag, and delete the old one."""
+    create_tag(hub, repo, new, sha)
+    delete = unless_answered(404, lambda: hub.api.delete_tag(repo, tag=tag, repo_type="dataset"))
+    call(hub, f"deleting tag {tag}", repo, delete)
 
 
 def require_snapshot(hub: HubClient, repo: str, revision: str) -> Snapshot:
@@ -114,6 +139,8 @@ def require_release(hub: HubClient, repo: str, revision: str) -> tuple[Snapshot,
 
 def list_refs(hub: HubClient, repo: str) -> Refs:
     """The tags and branches of a repository."""
+    if (pretended := hub.snapshots.get((repo, REFS))) is not None:
+        return cast(Refs, pretended)
     refs = call(hub, "reading its tags and branches", repo, lambda: hub.api.list_repo_refs(repo, repo_type="dataset"))
     return Refs(*({ref.name: ref.target_commit for ref in kind} for kind in (refs.tags, refs.branches)))
 
@@ -122,6 +149,13 @@ def list_commits(hub: HubClient, repo: str) -> list[str]:
     """The shas of the commits of main, newest first."""
     commits = call(hub, "reading its history", repo, lambda: hub.api.list_repo_commits(repo, repo_type="dataset"))
     return [commit.commit_id for commit in commits]
+
+
+def _require_digest(at: Snapshot, path: str, content: bytes | Path) -> None:
+    """Refuse a file that is not the one whose digest the Hub lists; another attempt may bring that one."""
+    digest = hash_content(content)
+    if at.digests[path] not in ("", digest.sha256, digest.git_blob):
+        raise TransferError(f"the file that arrived is not the one on the Hub: {digest}")
 
 
 def download(hub: HubClient, repo: str, at: Snapshot, path: str, folder: Path) -> Path:
@@ -135,9 +169,7 @@ def download(hub: HubClient, repo: str, at: Snapshot, path: str, folder: Path) -
             repo, path, repo_type="dataset", revision=at.sha, local_dir=folder, force_download=True,
             etag_timeout=hub.patience.read,
         )  # fmt: skip
-        digest = hash_content(Path(arrived))
-        if at.digests[path] not in ("", digest.sha256, digest.git_blob):
-            raise TransferError(f"the file that arrived is not the one on the Hub: {digest}")
+        _require_digest(at, path, Path(arrived))
         return Path(arrived)
 
     with stage(f"downloading {path}"):
@@ -145,11 +177,43 @@ def download(hub: HubClient, repo: str, at: Snapshot, path: str, folder: Path) -
 
 
 def read_file(hub: HubClient, repo: str, at: Snapshot, path: str) -> bytes | None:
-    """The content of a small file at a snapshot; None where it does not have it."""
+    """The content of a small file at a snapshot; None where it does not have it. The same bytes are fetched once."""
     if path not in at.digests:
         return None
+    key = repo, at.digests[path]
+    if key in hub.files:
+        return hub.files[key]
+
+    def ask() -> bytes:
+        url = hf_hub_url(repo, path, repo_type="dataset", revision=at.sha, endpoint=hub.api.endpoint)
+        response = get_session().get(url, headers=hub.headers)
+        hf_raise_for_status(response)
+        _require_digest(at, path, response.content)
+        return bytes(response.content)
+
+    if len(key[1]) == GIT_BLOB:
+        with stage(f"downloading {path}"):
+            content = hub.files[key] = call(hub, f"downloading {path}", repo, ask)
+        return content
     with tempfile.TemporaryDirectory() as folder:
         return download(hub, repo, at, path, Path(folder)).read_bytes()
+
+
+def find_lost_file(hub: HubClient, repo: str, at: Snapshot, path: str, size: int | None = None) -> str | None:
+    """Why a file of a snapshot could not be fetched; only its headers are requested. size: in bytes, where it is known.
+
+    Raises the client's error where the Hub does not answer.
+    """
+    url = hf_hub_url(repo, path, repo_type="dataset", revision=at.sha, endpoint=hub.api.endpoint)
+
+    def ask() -> str | None:
+        try:
+            found = hub.api.get_hf_file_metadata(url=url, timeout=hub.patience.read).size
+        except RemoteEntryNotFoundError:
+            return f"{path}: the Hub lists it, and has lost its content"
+        return f"{path}: the Hub has {found:,} bytes of {size:,}" if size and found and found != size else None
+
+    return call(hub, f"asking for {path}", repo, ask)
 
 
 def read_manifest_at(hub: HubClient, repo: str, at: Snapshot) -> Manifest | None:
@@ -167,13 +231,13 @@ def fetch_release_at(hub: HubClient, repo: str, revision: str, cache: Path) -> P
     Raises the client's error where there is no such revision, ReleaseError where it holds no release. The files are not verified:
     see pipelines.release.folder.
     """
-    return fetch_release(hub, repo, require_snapshot(hub, repo, revision), cache)
+    return fetch_release(hub, repo, require_snapshot(hub, repo, revision), cache, revision)
 
 
-def fetch_release(hub: HubClient, repo: str, at: Snapshot, cache: Path) -> Path:
-    """The folder of the release at a snapshot, in the cache: a commit never changes.
+def fetch_release(hub: HubClient, repo: str, at: Snapshot, cache: Path, revision: str = "") -> Path:
+    """The folder of the release at a snapshot, in the cache: a commit never changes. revision: the name that led to it.
 
-    Raises ReleaseError where it holds no release, or only a part of one.
+    Raises ReleaseError where it holds no release, only a part of one, or another version than its tag is called after.
     """
     release_dir = _commit_dir(repo, at, cache)
     with locked(_lock_file(release_dir), repo, activity="fetching", remove=True):
@@ -183,6 +247,9 @@ def fetch_release(hub: HubClient, repo: str, at: Snapshot, cache: Path) -> Path:
             new.mkdir()
             fetch_documents(hub, repo, at, new, data=True)
             new.rename(release_dir)
+    tag, manifest = VERSION_TAG.fullmatch(revision), folder.require_manifest(release_dir)
+    if tag and tag[1] != manifest.version:
+        raise ReleaseError(f"{revision} holds another version than its name says", where=repo, found=manifest.name)
     return release_dir
 
 
@@ -221,12 +288,17 @@ def fetch_documents(hub: HubClient, repo: str, at: Snapshot, target: Path, *, da
     where = f"{repo} at {at.sha[:12]}"
     if folder.MANIFEST not in at.digests:
         raise ReleaseError("no release on the Hub at this revision", where=where, found="no manifest.json")
-    manifest = decode(download(hub, repo, at, folder.MANIFEST, target).read_bytes(), f"{where}: manifest.json")
-    paths = [*folder.document_names(manifest), *(file.path for file in manifest.files if data)]
-    missing = [path for path in paths if path not in at.digests]
+    manifest = decode(read_file(hub, repo, at, folder.MANIFEST) or b"", f"{where}: manifest.json")
+    documents, files = (
+        [folder.MANIFEST, *folder.document_names(manifest)],
+        [file.path for file in manifest.files if data],
+    )
+    missing = [path for path in (*documents, *files) if path not in at.digests]
     if missing:
         raise ReleaseError("the release on the Hub lacks a file", where=where, found=missing[0])
-    for path in paths:
+    for path in documents:
+        (target / path).write_bytes(read_file(hub, repo, at, path) or b"")
+    for path in files:
         download(hub, repo, at, path, target)
     shutil.rmtree(target / ".cache", ignore_errors=True)  # what the Hub's library notes beside its downloads
     return manifest

@@ -1,11 +1,11 @@
-"""What a version's tag, its branch or main of a repository holds, judged against the ledger, local releases and its manifest.
+"""What a version's tag, its branch or main of a repository holds, judged against the record, local releases and its manifest.
 
 Such a branch begins at the version before, and is deleted once its commit is tagged: the tag keeps the commit, and nobody can
 commit to a tag.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -17,7 +17,7 @@ from pipelines.hub.client import HubClient, call, unless_answered
 from pipelines.hub.repository import MAIN, Refs, Snapshot
 from pipelines.release import folder
 from pipelines.release.comparison import describe_difference
-from pipelines.release.ledger import LedgerEntry
+from pipelines.release.ledger import LedgerEntry, RecordedRefs, RefEvent
 
 Rows = Literal["same", "other", "none"]  # what the ledger or a local release has, against what the Hub has
 State = Literal["sound", "wrong", "not checked"]
@@ -27,24 +27,32 @@ State = Literal["sound", "wrong", "not checked"]
 class Expectations:
     """What the datasets of an organisation are compared with.
 
-    entries: of the ledger, by dataset and version. recorded: whether the ledger lists what is published on this server. output:
-    where local releases are. cache: where data are downloaded. download: False to compare by the Hub's digests alone.
+    entries: of the ledger, by dataset and version. refs: the recorded ones by dataset. record: the ledger that is beside the
+    record; None where nothing is recorded for this server. requested: the same, where the user named it. output: where local
+    releases are. cache: where data are downloaded. download: False to compare by the Hub's digests alone. observe: record the
+    tags that hold their version and are not recorded.
     """
 
     entries: Mapping[str, Mapping[str, LedgerEntry]]
-    recorded: bool
+    refs: Mapping[str, RecordedRefs]
+    record: Path | None
     output: Path
     cache: Path
+    _: KW_ONLY
+    requested: Path | None = None
     download: bool = True
+    observe: bool = False
 
 
 @dataclass(frozen=True)
 class Content:
     """What a commit holds.
 
-    manifest: None where it is missing or invalid. failure: why the commit could not be read. verified: whether rows were hashed.
+    at: the commit that the Hub answers with, which is another one for an annotated tag. manifest: None where it is missing or
+    invalid. failure: why the commit could not be read. verified: whether rows were hashed.
     """
 
+    at: Snapshot | None = None
     manifest: Manifest | None = None
     faults: tuple[str, ...] = ()
     failure: str | None = None
@@ -91,39 +99,61 @@ class Repository:
 
     name: str
     dataset: str
+    ledger: Path | None = None
 
     def publish_command(self, version: str) -> str:
-        """The command that publishes, records or restores a version here."""
+        """The command that publishes or restores a version here."""
+        return f"embedding-datasets publish {self.dataset}@{version} {self._options}"
+
+    @property
+    def repair_command(self) -> str:
+        """The command that brings the refs back to the recorded ones."""
+        return f"embedding-datasets publish --repair {self.dataset} {self._options}"
+
+    @property
+    def record_command(self) -> str:
+        """The command that records the tags here."""
+        ledger = f" --ledger {self.ledger}" if self.ledger else ""
+        return f"embedding-datasets check --org {self.name.partition('/')[0]} {self.dataset} --record{ledger}"
+
+    @property
+    def _options(self) -> str:
         org, _, name = self.name.partition("/")
         repo_name = "" if name == self.dataset else f" --repo-name {name}"
-        return f"embedding-datasets publish {self.dataset}@{version} --org {org}{repo_name}"
+        return f"--org {org}{repo_name}" + (f" --ledger {self.ledger}" if self.ledger else "")
 
 
-def missing_tag(repo: Repository, name: str, entry: LedgerEntry) -> Revision:
-    """A version that the ledger lists as published here, and that has no tag."""
-    commit = entry.commits.get(repo.name)
-    what = "the ledger records that it is published here, and the tag is missing"
-    command = _create_tag(repo, name, commit) if commit else repo.publish_command(name[1:])
-    return Revision(name, problems=(Problem(what, "create it again:", (command,)),))
+def judge_ref(repo: Repository, name: str, refs: Refs, content: Content, event: RefEvent | None) -> list[Problem]:
+    """How a tag differs from the record, whatever its commit holds. event: the recorded one."""
+    commit, repair, problems = refs.tags.get(name), (repo.repair_command,), list[Problem]()
+    at = content.at.sha if content.at else commit
+    if commit is None:
+        problems.append(Problem("the record has this tag, and it is missing", "create it again:", repair))
+    elif at != commit:
+        what = f"an annotated tag: the Hub names the tag object {commit}, and not the commit {at}"
+        problems.append(Problem(what, "put a plain tag in its place:", repair))
+    if event is not None and at not in (None, event.commit):
+        what = f"moved: it is on commit {at}, and the version was published on {event.commit}"
+        problems.append(Problem(what, "find out who moved it, and put it back:", repair))
+    if name in refs.branches:
+        what = "a branch has the same name: which of the two a reader gets is not certain"
+        problems.append(Problem(what, "set the branch aside:", repair))
+    return problems
 
 
-def judge_tag(repo: Repository, name: str, commit: str, content: Content, expected: Expectations) -> Revision:
-    """What the tag of a version holds."""
-    version, manifest = name[1:], content.manifest
+def judge_tag(repo: Repository, name: str, refs: Refs, content: Content, expected: Expectations) -> Revision:
+    """What a tag holds: that of a version, or any other that the record has."""
+    version, manifest, commit = name[1:], content.manifest, refs.tags.get(name)
     entry = expected.entries.get(repo.dataset, {}).get(version)
-    recorded = entry.commits.get(repo.name) if entry and expected.recorded else None
-    problems, notes = list[Problem](), list[str]()
-    if recorded not in (None, commit):
-        problems.append(
-            Problem(
-                f"moved: it is on commit {commit}, and the version was published on {recorded}",
-                "find out who moved it, and put it back:",
-                (_delete_tag(repo, name), _create_tag(repo, name, recorded or "")),
-            )
-        )
-    problems += _unrecorded(repo, name, entry, notes) if expected.recorded else []
+    event = expected.refs.get(repo.dataset, {}).get(repo.name, {}).get(name)
+    problems, notes = judge_ref(repo, name, refs, content, event), list[str]()
+    if expected.record and entry is None and event is None:
+        todo = "record it if it is yours, else delete the tag:"
+        problems.append(Problem("the record has no such version", todo, (repo.record_command,)))
+    elif expected.record and event is None:
+        notes.append(f"{name} is not recorded, a moved tag is not noticed: {repo.record_command}")
     if manifest and (manifest.dataset, manifest.version) != (repo.dataset, version):
-        problems.append(Problem(f"holds {manifest.name}", "delete the tag, or put it on the commit of its version"))
+        problems.append(Problem(f"holds {manifest.name}", "put the tag aside:", (repo.repair_command,)))
     elif manifest:
         problems += _drift(repo, name, manifest, entry, expected)
     todo = "a published version never changes: see who moved the tag, and publish corrected data as a new version"
@@ -155,7 +185,8 @@ def judge_main(
         command = repo.publish_command(manifest.version)
         problems.append(Problem(f"holds {manifest.version}, which has no tag", "publish it again:", (command,)))
     elif manifest and newest and newest != f"v{manifest.version}":
-        problems.append(Problem(f"holds {manifest.version}, and {newest} is newer", revert))
+        what = f"holds {manifest.version}, and {newest} is newer"
+        problems.append(Problem(what, "bring it back:", (repo.repair_command,)))
     elif manifest and newest and (tagged := contents[tags[newest].commit or ""].manifest):
         if manifest.content_sha256 != tagged.content_sha256:
             problems.append(Problem(f"its manifest names other rows than that of {newest}", revert))
@@ -167,7 +198,7 @@ def judge_main(
     return replace(_describe(repo, MAIN, commit, content, expected), problems=tuple(problems))
 
 
-def _describe(repo: Repository, name: str, commit: str, content: Content, expected: Expectations) -> Revision:
+def _describe(repo: Repository, name: str, commit: str | None, content: Content, expected: Expectations) -> Revision:
     """A revision without problems."""
     manifest = content.manifest
     if manifest is None:
@@ -181,24 +212,6 @@ def _describe(repo: Repository, name: str, commit: str, content: Content, expect
         local=_rows(manifest, _local_release(expected.output, manifest)),
         verified=content.verified,
     )
-
-
-def _unrecorded(repo: Repository, name: str, entry: LedgerEntry | None, notes: list[str]) -> list[Problem]:
-    """A tag that the ledger does not explain; a note where only the publication, or its commit, is not recorded."""
-    command = repo.publish_command(name[1:])
-    if entry is None:
-        return [
-            Problem(
-                "the ledger has no such version",
-                "record it by publishing it again if it is yours, else delete the tag:",
-                (command, _delete_tag(repo, name)),
-            )
-        ]
-    if repo.name not in entry.published:
-        notes.append(f"{name}: the ledger does not record that it is published here; {command} does")
-    elif repo.name not in entry.commits:
-        notes.append(f"{name}: the ledger does not record its commit, a moved tag is not noticed; {command} does")
-    return []
 
 
 def _drift(
@@ -240,14 +253,6 @@ def _local_release(output: Path, manifest: Manifest) -> Manifest | None:
     return local if local and local.complete and local.name == manifest.name else None
 
 
-def _create_tag(repo: Repository, name: str, commit: str) -> str:
-    return f"hf repos tag create {repo.name} {name} --revision {commit} --repo-type dataset"
-
-
-def _delete_tag(repo: Repository, name: str) -> str:
-    return f"hf repos tag delete {repo.name} {name} --repo-type dataset"
-
-
 @dataclass(frozen=True)
 class Target:
     """Where a version is committed. branch: its name. at: its head, or where it will begin. published: the release there."""
@@ -265,14 +270,13 @@ def branch_name(version: str) -> str:
 def find_newer(hub: HubClient, repo: str, published: Manifest | None, refs: Refs, ours: Manifest) -> str | None:
     """The newest version of the repository where it is newer than ours; None where ours goes to main.
 
-    published: the release on main. Without one, a tag counts only where it holds a release of our dataset.
+    published: the release on main. A tag counts only where it holds a release of our dataset.
     """
     if published is not None and published.version == ours.version:
         return None
     newer = [version for version in refs.versions if version_key(version) > version_key(ours.version)]
-    if published is None:
-        return next((version for version in newer if _release_at_tag(hub, repo, refs, version, ours)), None)
-    newest = max([ours.version, published.version, *newer], key=version_key)
+    tagged = next((version for version in newer if _release_at_tag(hub, repo, refs, version, ours)), ours.version)
+    newest = max(ours.version, tagged, published.version if published else ours.version, key=version_key)
     return newest if newest != ours.version else None
 
 

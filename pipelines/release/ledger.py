@@ -1,19 +1,23 @@
 """The ledger: the content hash of every version built from complete real sources, committed with the code.
 
-    {dataset: {version: {"content_sha256": ..., "tables": [{config, split, rows, content_sha256}], "raw": {name: sha256},
-                         "published": [repository, ...], "commits": {repository: sha}}},
+    {dataset: {version: {"content_sha256": ..., "tables": [{config, split, rows, content_sha256}], "raw": {name: sha256}}},
      "parts": {dataset: {version: {"splits": [...], "tables": [...], "raw": {...}}}}}
 
 `parts` has what was built from complete real files of some splits: no version, so it blocks nothing; it says that the recipe has
-met real files. Years later the ledger says whether a rebuilt version is the one that was released. `published` is there once a
-version is on the Hub: from then on its rows cannot be replaced. `commits` holds the commit that the tag of the version was on
-when the publication was recorded; repositories recorded by an older version of this package have none.
+met real files. Years later the ledger says whether a rebuilt version is the one that was released. Where a version is published,
+the record of refs says: from then on its rows cannot be replaced. It has the tags that repositories should have, and their
+commits, in refs/<dataset>.jsonl beside the ledger, a line of JSON an event, appended and never rewritten:
+
+    {"repo": "ORG/NAME", "tag": "v1.0.0", "commit": sha, "event": "publish", "why": text, "content_sha256": hash, "when": time}
+
+The last event of a tag counts; one without a commit says that the tag is no longer expected, as after a repository was renamed.
 """
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -46,17 +50,11 @@ class LedgerTable:
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """What the ledger keeps of a version.
-
-    raw: sha256 by name of the raw file. published: repositories on the Hub, sorted. commits: the commit of the version's tag, by
-    repository, where it is known.
-    """
+    """What the ledger keeps of a version. raw: sha256 by name of the raw file."""
 
     content_sha256: Sha256
     tables: tuple[LedgerTable, ...]
     raw: dict[str, Sha256]
-    published: tuple[str, ...] = ()
-    commits: dict[str, CommitSha] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -129,55 +127,29 @@ def can_record(ledger: Path = LEDGER) -> bool:
 
 
 def record_entry(dataset: str, version: str, entry: LedgerEntry, ledger: Path = LEDGER) -> bool:
-    """Write an entry, with the publications of the one before; returns whether the ledger changed.
-
-    It changes only in a writable checkout.
-    """
-    return _update(
-        dataset,
-        version,
-        lambda old: replace(entry, published=old.published if old else (), commits=old.commits if old else {}),
-        ledger,
-    )
+    """Write an entry; returns whether the ledger changed. It changes only in a writable checkout."""
+    return _update(dataset, version, entry, ledger)
 
 
 def record_part(dataset: str, version: str, part: LedgerPart, ledger: Path = LEDGER) -> bool:
     """Write what was built of some splits, in place of what was there; returns whether the ledger changed."""
-
-    return _update(dataset, version, lambda _: part, ledger, is_part=True)
-
-
-def record_publication(manifest: Manifest, repo: str, commit: str, ledger: Path = LEDGER) -> bool:
-    """Write that a version is published in a repository of the Hub; returns whether the ledger changed.
-
-    commit: the sha that the tag is on. The first one recorded for a repository stays. This also records a version from files of
-    unknown digest, which `ledger_entry` leaves out.
-    """
-
-    def add_repository(old: LedgerEntry | None) -> LedgerEntry:
-        entry = old or release_entry(manifest)
-        commits = {repo: commit, **entry.commits}
-        return replace(entry, published=tuple(sorted({*entry.published, repo})), commits=dict(sorted(commits.items())))
-
-    return _update(manifest.dataset, manifest.version, add_repository, ledger)
+    return _update(dataset, version, part, ledger)
 
 
-def _update(
-    dataset: str,
-    version: str,
-    change: Callable[[Any], LedgerEntry | LedgerPart],
-    ledger: Path,
-    *,
-    is_part: bool = False,
-) -> bool:
-    """Replace an entry, or a part, by what `change` returns for it; returns whether the ledger changed."""
+def _update(dataset: str, version: str, entry: LedgerEntry | LedgerPart, ledger: Path) -> bool:
+    """Replace an entry or a part; returns whether the ledger changed."""
     if not can_record(ledger):
         return False
     with locked(ledger.with_name(f".{ledger.name}.lock"), "the ledger", remove=True):
+        for name, events in _earlier_events(ledger).items():  # or what the ledger said of them would be lost
+            known = set(read_events(name, ledger, earlier=False))
+            for event in events:
+                if event not in known:
+                    _append(name, event, ledger)
         entries, parts = _read(ledger)
         before = _dump(entries, parts)
-        versions: dict[str, Any] = (parts if is_part else entries).setdefault(dataset, {})
-        versions[version] = change(versions.get(version))
+        section: dict[str, Any] = parts if isinstance(entry, LedgerPart) else entries
+        section.setdefault(dataset, {})[version] = entry
         after = _dump(entries, parts)
         if before != after:
             write_atomically(ledger, after)
@@ -214,16 +186,119 @@ def _read(ledger: Path) -> tuple[Entries, Parts]:
 
 
 def _dump(entries: Entries, parts: Parts) -> str:
-    """The text of the ledger: all keys in a fixed order; `published`, `commits` and `parts` only where there are any."""
+    """The text of the ledger: all keys in a fixed order; `parts` only where there are any."""
     return json.dumps(_sorted(entries) | ({PARTS: _sorted(parts)} if parts else {}), indent=2) + "\n"
 
 
 def _sorted(section: Mapping[str, Mapping[str, LedgerEntry | LedgerPart]]) -> dict[str, Any]:
     return {
-        name: {version: _plain(entry) for version, entry in sorted(versions.items())}
+        name: {version: asdict(entry) for version, entry in sorted(versions.items())}
         for name, versions in sorted(section.items())
     }
 
 
-def _plain(entry: LedgerEntry | LedgerPart) -> dict[str, Any]:
-    return {name: value for name, value in asdict(entry).items() if value or name not in ("published", "commits")}
+REFS = "refs"  # the folder beside the ledger
+
+Event = Literal["publish", "restore", "take-over", "repair", "observed"]
+
+
+@dataclass(frozen=True)
+class RefEvent:
+    """What happened to a tag. event: `observed` where it was found on the Hub. why: in words. when: in UTC.
+
+    commit: where the tag is from then on; None where it is no longer expected. content_sha256: of the release there, if any.
+    """
+
+    repo: str
+    tag: str
+    commit: CommitSha | None
+    event: Event
+    why: str
+    content_sha256: Sha256 | None = None
+    when: str = ""
+
+
+RecordedRefs = dict[str, dict[str, RefEvent]]  # the last event by repository and tag, of those that have a commit
+
+
+def record_file(dataset: str, beside: Path) -> Path:
+    """The record of a dataset. beside: the ledger."""
+    return beside.parent / REFS / f"{dataset}.jsonl"
+
+
+@dataclass(frozen=True)
+class _Published:
+    """What the ledger of 0.2.0 kept of a publication: the commit of the tag by repository."""
+
+    commits: dict[str, CommitSha] = field(default_factory=dict)
+
+
+def _earlier_events(ledger: Path) -> dict[str, list[RefEvent]]:
+    """The publications in a ledger of 0.2.0, by dataset. The next write of the ledger moves them into the record."""
+    _read(ledger)  # or a damaged one would be an error in other words
+    sections = msgspec.json.decode(ledger.read_bytes(), type=dict[str, dict[str, Any]]) if ledger.is_file() else {}
+    return {
+        name: [
+            RefEvent(repo, f"v{version}", commit, "observed", "in the ledger of 0.2.0", entry["content_sha256"])
+            for version, entry in versions.items()
+            for repo, commit in msgspec.convert(entry, _Published).commits.items()
+        ]
+        for name, versions in sections.items()
+        if name != PARTS
+    }
+
+
+def read_events(dataset: str, beside: Path, *, earlier: bool = True) -> list[RefEvent]:
+    """All events, the oldest first; none where there is no record. earlier: also those that a ledger of 0.2.0 has.
+
+    Raises ReleaseError for a damaged record.
+    """
+    path, events = record_file(dataset, beside), _earlier_events(beside).get(dataset, []) if earlier else []
+    for number, line in enumerate(path.read_bytes().splitlines() if path.is_file() else (), 1):
+        try:
+            events.append(msgspec.json.decode(line, type=RefEvent))
+        except INVALID_JSON as error:
+            todo = "repair it by hand, or restore it from version control"
+            raise ReleaseError(
+                "damaged record of refs", where=f"{path}:{number}", found=str(error), todo=todo
+            ) from None
+    return events
+
+
+def expected_refs(dataset: str, beside: Path) -> RecordedRefs:
+    """The tags that the repositories of a dataset should have. Raises ReleaseError for a damaged record."""
+    last = {(event.repo, event.tag): event for event in read_events(dataset, beside)}
+    refs: RecordedRefs = {}
+    for (repo, tag), event in last.items():
+        if event.commit is not None:
+            refs.setdefault(repo, {})[tag] = event
+    return refs
+
+
+def all_expected_refs(beside: Path) -> dict[str, RecordedRefs]:
+    """The expected tags of every dataset with a record. Raises ReleaseError for a damaged record."""
+    names = {path.stem for path in (beside.parent / REFS).glob("*.jsonl")} | _earlier_events(beside).keys()
+    return {name: refs for name in sorted(names) if (refs := expected_refs(name, beside))}
+
+
+def find_repositories(dataset: str, version: str, beside: Path) -> tuple[str, ...]:
+    """The repositories that a version is published in, sorted. Raises ReleaseError for a damaged record."""
+    return tuple(sorted(repo for repo, tags in expected_refs(dataset, beside).items() if f"v{version}" in tags))
+
+
+def append_event(dataset: str, event: RefEvent, beside: Path) -> bool:
+    """Add an event that happens now, where the record can be written; returns whether it could."""
+    if not can_record(beside):
+        return False
+    _append(dataset, replace(event, when=datetime.now(UTC).isoformat(timespec="seconds")), beside)
+    return True
+
+
+def _append(dataset: str, event: RefEvent, beside: Path) -> None:
+    path = record_file(dataset, beside)
+    path.parent.mkdir(exist_ok=True)
+    line = json.dumps(asdict(event), ensure_ascii=False) + "\n"
+    with locked(path.with_name(f".{path.name}.lock"), "the record of refs", remove=True), path.open("ab") as file:
+        file.write(line.encode())
+        file.flush()
+        os.fsync(file.fileno())

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, NamedTuple, Self
-from urllib.parse import parse_qs, quote, unquote, urlsplit
+from urllib.parse import parse_qs, quote, unquote, urlencode, urlsplit
 
 import yaml
 
@@ -93,7 +93,7 @@ class Repo:
     """A repository.
 
     branches: includes pull requests, as `refs/pr/1`. moves: every (ref, commit) update, in order. gated: only a writer may read
-    its files, while anybody may read its name and its tags.
+    its files, while anybody may read its name and its tags. annotated: the tag objects that the listing names, by tag.
     """
 
     private: bool
@@ -102,11 +102,12 @@ class Repo:
     tags: dict[str, str] = field(default_factory=dict)
     moves: list[tuple[str, str]] = field(default_factory=list)
     gated: bool = False
+    annotated: dict[str, str] = field(default_factory=dict)
 
     def add(self, branch: str, commit: Commit) -> str:
         """Append a commit to a branch and return its hash."""
         digests = sorted((path, blob.git) for path, blob in commit.tree.items())
-        content = json.dumps([commit.parent, commit.title, commit.description, len(self.commits), digests])
+        content = json.dumps([commit.parent, commit.title, commit.description, len(self.moves), digests])
         sha = hashlib.sha1(content.encode()).hexdigest()
         self.commits[sha] = commit
         self.branches[branch] = sha
@@ -155,9 +156,10 @@ class Request:
 class LoopbackHub:
     """The Hub: serves on a free port while its context is open.
 
-    repos: by name. objects: uploaded content of large files by SHA-256. xet: the Xet store, where they may come from. log: the
-    requests so far. user_agents: of each request, by its path. before_answer: functions by path fragment; each runs once, before
-    the next request whose path contains the fragment is answered. fail_at: faults by path fragment, for every such request.
+    repos: by name. objects: uploaded content of large files by SHA-256. xet: the Xet store, where they may come from. log:
+    requests so far. renamed: new names of repositories. user_agents: of each request, by its path. before_answer: functions by
+    path fragment; each runs once, before the next request whose path contains the fragment is answered. fail_at: faults by path
+    fragment, for every such request.
     """
 
     def __init__(self) -> None:
@@ -171,6 +173,7 @@ class LoopbackHub:
         self.user_agents: dict[str, str] = {}
         self.fail_at: dict[str, Fault] = {}
         self.always: Fault | None = None
+        self.renamed: dict[str, str] = {}
         self._faults: dict[int, Fault] = {}
         self._count = 0
         self._lock = threading.RLock()
@@ -263,6 +266,12 @@ class LoopbackHub:
                 return Answer(error.status, json.dumps({"error": error.message, **error.details}).encode(), headers)
 
     def _dispatch(self, request: Request) -> Answer:
+        for old, new in self.renamed.items():
+            if re.match(rf"(/api)?/datasets/{re.escape(old)}(/|\.git|$)", request.path):
+                query = urlencode(request.query, doseq=True)
+                return Answer(
+                    307, b"", {"Location": f"{request.path.replace(old, new, 1)}{'?' if query else ''}{query}"}
+                )
         for methods, pattern, handle in ROUTES:
             match = re.fullmatch(pattern, request.path)
             if match and request.method in methods:
@@ -430,7 +439,8 @@ def _refs(hub: LoopbackHub, request: Request, repo: str) -> Answer:
                 if name not in pulls
             ],
             "tags": [
-                {"name": name, "ref": f"refs/tags/{name}", "targetCommit": sha} for name, sha in repository.tags.items()
+                {"name": name, "ref": f"refs/tags/{name}", "targetCommit": repository.annotated.get(name, sha)}
+                for name, sha in repository.tags.items()
             ],
             "converts": [],
             "pullRequests": [{"name": name, "ref": name, "targetCommit": sha} for name, sha in pulls.items()],
@@ -465,6 +475,7 @@ def _commits(hub: LoopbackHub, request: Request, repo: str, revision: str) -> An
 def _tag(hub: LoopbackHub, request: Request, repo: str, revision: str) -> Answer:
     repository = hub.repo(request, repo, write=True)
     if request.method == "DELETE":
+        repository.annotated.pop(revision, None)
         if repository.tags.pop(revision, None) is None:
             raise HubError(404, f"tag {revision} does not exist", "RevisionNotFound")
         return _json({})

@@ -1,5 +1,6 @@
 """A statement about a release goes beside it on the Hub: only about exactly this release, and outside of everything else."""
 
+import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -40,6 +41,19 @@ def test_a_statement_is_published_with_a_release(
     assert publish(hub, dataset, outcome, with_statement).state == "published"
     assert hub.tree(REPO)[PLACE] == path.read_bytes()
     assert publish(hub, dataset, outcome, with_statement).state == "already published"
+
+
+def test_every_subject_with_a_digest_of_bytes_is_a_file_of_the_tagged_commit(
+    hub: LoopbackHub, options: PublishOptions, built: tuple[Any, BuildResult]
+) -> None:
+    """Card, manifest and croissant.json name the repository there: they are byproducts, and not subjects."""
+    dataset, outcome = built
+    publish(hub, dataset, outcome, options)
+    subjects = provenance(outcome.release_dir, outcome.manifest, "Ann")["subject"]
+    named = {one["name"]: one["digest"]["sha256"] for one in subjects if "sha256" in one["digest"]}
+    tree = hub.tree(REPO, "v2.0.0")
+    assert named == {name: hashlib.sha256(tree[name]).hexdigest() for name in named}
+    assert {"statistics.json", *(file.path for file in outcome.manifest.files)} == named.keys()
 
 
 def test_a_statement_can_follow_a_published_release_and_its_tag_stays(

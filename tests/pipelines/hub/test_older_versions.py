@@ -185,7 +185,8 @@ def test_the_ledger_records_versions_published_in_any_order(
         publish(hub, dataset, complete, replace(options, sample=False))
         entry = ledger.find_entry(TERRA, version, options.ledger)
         assert entry is not None
-        assert (entry.published, entry.content_sha256) == ((REPO,), outcomes[version].manifest.content_sha256)
+        assert entry.content_sha256 == outcomes[version].manifest.content_sha256
+        assert ledger.find_repositories(TERRA, version, options.ledger) == (REPO,)
 
 
 @pytest.mark.parametrize("version", ["1.0.0", "2.0.0"])
@@ -200,7 +201,7 @@ def test_a_deleted_tag_is_restored_from_the_history_of_main(
     tagged, commits = repository.tags.pop(f"v{version}"), len(repository.commits)
     restored = publish(hub, dataset, outcomes[version], options)
     assert (restored.state, restored.commit, repository.tags[f"v{version}"]) == ("published", tagged, tagged)
-    assert f"commit {tagged[:12]} of main's history holds this release" in restored.plan.notes[-1]
+    assert f"commit {tagged[:12]} holds this release" in restored.plan.notes[-1]
     assert len(repository.commits) == commits
     assert repository.branches.keys() == {"main"}
 

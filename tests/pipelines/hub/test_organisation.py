@@ -96,6 +96,7 @@ def published(organisation_state: Published, tmp_path: Path, monkeypatch: pytest
     hub.stop_failing()
     shutil.copytree(organisation_state.output, tmp_path / "outputs")
     shutil.copyfile(organisation_state.ledger, tmp_path / "ledger.json")
+    shutil.copytree(organisation_state.ledger.parent / "refs", tmp_path / "refs")
     timeouts = patience(read=5)
     monkeypatch.setattr(client, "connect", functools.partial(client.connect, endpoint=hub.url, patience=timeouts))
     monkeypatch.setenv("EMBEDDING_DATASETS_CACHE", str(tmp_path / "cache"))
@@ -194,7 +195,7 @@ def test_only_the_small_files_are_fetched_without_download_and_each_commit_once_
 ) -> None:
     published.hub.log.clear()
     run("--no-download")
-    fetched = [request.path for request in published.hub.log if "/resolve/" in request.path]
+    fetched = [request.path for request in published.hub.log if request.method == "GET" and "/resolve/" in request.path]
     assert fetched
     assert not [path for path in fetched if path.endswith(".parquet")]
     published.hub.log.clear()
@@ -223,7 +224,7 @@ def test_each_of_many_problems_is_named(run: Callable[..., Run], published: Publ
         f"{CEDR} v2.0.0", "georeview-clustering-p2p main", "ria-news-retrieval main", f"{STS} main",
         f"{RUBQ} v1.0.0", "terra-pairclassification main",
     ]  # fmt: skip
-    assert max(len(line) for line in checked.out.splitlines() if "hf repos" not in line) <= 80
+    assert max(len(line) for line in checked.out.splitlines() if "embedding-datasets publish" not in line) <= 80
     assert run("--no-download").wrong() == checked.wrong()
 
 
@@ -235,8 +236,8 @@ def test_a_moved_tag_is_named_with_the_commands_that_put_it_back(run: Callable[.
     assert checked.code == 1
     assert checked.wrong() == [f"{CEDR} v2.0.0"]
     assert f"moved: it is on commit {moved}, and the version was published on {recorded}" in checked.text
-    assert f"  hf repos tag delete org/{CEDR} v2.0.0 --repo-type dataset\n" in checked.out
-    assert f"  hf repos tag create org/{CEDR} v2.0.0 --revision {recorded} --repo-type dataset\n" in checked.out
+    command = f"embedding-datasets publish --repair {CEDR} --org org --ledger {published.ledger}\n"
+    assert f"  {command}" in checked.out
 
 
 def test_a_moved_tag_with_the_same_rows_is_noticed_only_by_the_recorded_commit(
@@ -244,23 +245,22 @@ def test_a_moved_tag_with_the_same_rows_is_noticed_only_by_the_recorded_commit(
 ) -> None:
     repo = published.hub.repos[f"org/{CEDR}"]
     repo.tags["v2.0.0"] = published.hub.commit(f"org/{CEDR}", {"notes.txt": b"mine"})
-    entries = json.loads(published.ledger.read_text())
-    del entries[CEDR]["2.0.0"]["commits"]
-    published.ledger.write_text(json.dumps(entries))
+    (published.ledger.parent / "refs" / f"{CEDR}.jsonl").unlink()
     checked = run("--no-download")
     assert checked.code == 0
-    assert "v2.0.0: the ledger does not record its commit, a moved tag is not noticed" in checked.text
+    assert "v2.0.0 is not recorded, a moved tag is not noticed" in checked.text
+    assert f"check --org org {CEDR} --record" in checked.text
 
 
 def test_a_deleted_tag_is_named_with_the_command_that_creates_it_again(
     run: Callable[..., Run], published: Published
 ) -> None:
-    commit = published.hub.repos[f"org/{RUBQ}"].tags.pop("v1.0.0")
+    published.hub.repos[f"org/{RUBQ}"].tags.pop("v1.0.0")
     checked = run("--no-download")
     assert checked.code == 1
     assert checked.wrong() == [f"{RUBQ} v1.0.0"]
-    assert "the ledger records that it is published here, and the tag is missing" in checked.text
-    assert f"  hf repos tag create org/{RUBQ} v1.0.0 --revision {commit} --repo-type dataset\n" in checked.out
+    assert "the record has this tag, and it is missing" in checked.text
+    assert f"  embedding-datasets publish --repair {RUBQ} --org org --ledger {published.ledger}\n" in checked.out
 
 
 @pytest.mark.parametrize("arguments", [[], ["--no-download"]], ids=["downloaded", "listed"])
@@ -331,12 +331,12 @@ def test_a_tag_with_another_version_is_named(run: Callable[..., Run], published:
     assert_wrong(run("--no-download"), [f"{STS} v1.0.0"], f"holds {STS}@2.0.0")
 
 
-def test_a_tag_that_the_ledger_does_not_have_is_named(run: Callable[..., Run], published: Published) -> None:
+def test_a_tag_that_the_record_does_not_have_is_named(run: Callable[..., Run], published: Published) -> None:
     published.hub.repos[f"org/{CEDR}"].tags |= {"v7.0.0": tag(published, CEDR), "mine": tag(published, CEDR)}
     checked = run("--no-download")
     assert checked.code == 1
     assert f"{CEDR} v7.0.0" in checked.wrong()
-    assert "the ledger has no such version" in checked.text
+    assert "the record has no such version" in checked.text
     assert "tags mine: not of a version" in checked.text
 
 
@@ -383,8 +383,7 @@ def test_repositories_of_other_names_are_checked_if_they_hold_a_manifest_of_ours
     checked = run("--no-download")
     assert checked.code == 0
     assert "emotions                            v2.0.0   2.0.0    same    same   sound" in checked.out
-    assert "the ledger does not record that it is published here" in checked.text
-    assert f"publish {CEDR}@2.0.0 --org org --repo-name emotions does" in checked.text
+    assert "v2.0.0 is not recorded, a moved tag is not noticed" in checked.text
     assert "without a release of this package, not checked: extension, plain" in checked.text
 
 
@@ -449,7 +448,7 @@ def test_json_has_an_object_for_each_dataset(run: Callable[..., Run], published:
 
 def test_an_organisation_without_datasets_of_ours_is_not_sound(run: Callable[..., Run], published: Published) -> None:
     published.hub.repos.clear()
-    published.ledger.write_text("{}")
+    shutil.rmtree(published.ledger.parent / "refs")
     checked = run()
     assert (checked.code, checked.out) == (1, "org: no dataset of this package\n")
 
@@ -464,16 +463,9 @@ def test_another_server_without_a_ledger_is_not_compared_with_the_publications_o
 
 
 def test_a_hub_that_fails_exits_with_5_and_shows_what_was_checked(
-    run: Callable[..., Run], published: Published, monkeypatch: pytest.MonkeyPatch
+    run: Callable[..., Run], published: Published
 ) -> None:
-    inspect = organisation.inspect_dataset
-
-    def inspect_then_fail(*arguments: Any) -> Any:
-        if arguments[1].dataset == RUBQ:
-            published.hub.fail(0, Fault(status=503), always=True)
-        return inspect(*arguments)
-
-    monkeypatch.setattr(organisation, "inspect_dataset", inspect_then_fail)
+    published.hub.fail_at[f"/{RUBQ}/refs"] = Fault(status=503)
     checked = run("--no-download")
     assert checked.code == 5
     assert "503" in checked.err

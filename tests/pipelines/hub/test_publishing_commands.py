@@ -73,25 +73,27 @@ def test_publish_check_and_diff_work_as_commands(
     assert "+ data/dev-00000-of-00001.parquet" in planned.stdout
     assert hub.repos == {}
 
-    pushed = run("build", "terra", *raw, "--push", "org", "--json")
+    unrecorded = run("build", "terra", *raw, "--push", "org", "--json")
+    assert unrecorded.returncode == 5
+    assert "nowhere to record what is published" in unrecorded.stderr
+    assert hub.repos == {}
+    pushed = run("build", "terra", *raw, "--push", "org", "--no-record", "--json")
     assert pushed.returncode == 0, pushed.stderr
     report = json.loads(pushed.stdout)["published"]
     assert (report["repo"], report["tag"], report["state"]) == (REPO, "v1.0.0", "published")
     assert hub.repos[REPO].tags == {"v1.0.0": report["commit"]}
     assert hub.xet.files, "large files go through Xet by default"
-    not_recorded = "HF_ENDPOINT is not the Hub: ledger.json does not record what is published there"
-    assert pushed.stderr.splitlines() == [f"{not_recorded} (publish --ledger FILE does)"], (
-        "stderr should hold no progress bars"
-    )
-    entry = json.loads((work_dir / "ledger.json").read_text())[TERRA]["1.0.0"]
-    assert "published" not in entry, "the build is recorded, the trial publication is not"
+    assert pushed.stderr == "", "stderr should hold no progress bars"
+    assert TERRA in json.loads((work_dir / "ledger.json").read_text())
+    assert not (work_dir / "refs").exists(), "the build is recorded, the trial publication is not"
     recorded = run("publish", "terra", "--org", "org", "--ledger", str(tmp_path / "trial.json"))
     assert (recorded.returncode, recorded.stderr) == (
-        0, f"{TERRA}@1.0.0: recorded as published in trial.json\n"
+        0, f"{TERRA}@1.0.0: v1.0.0 recorded in refs/{TERRA}.jsonl\n"
     )  # fmt: skip
     assert f"{TERRA} 1.0.0: already published" in recorded.stdout
-    trial = json.loads((tmp_path / "trial.json").read_text())[TERRA]["1.0.0"]
-    assert trial["commits"] == {REPO: report["commit"]}
+    assert TERRA in json.loads((tmp_path / "trial.json").read_text())
+    [trial] = map(json.loads, (tmp_path / "refs" / f"{TERRA}.jsonl").read_text().splitlines())
+    assert (trial["repo"], trial["commit"], trial["event"]) == (REPO, report["commit"], "observed")
     again = run("publish", "terra", "--org", "org", "--ledger", str(tmp_path / "trial.json"))
     assert (again.returncode, again.stderr) == (0, "")
     assert f"{TERRA} 1.0.0: already published" in again.stdout
@@ -99,9 +101,38 @@ def test_publish_check_and_diff_work_as_commands(
     assert nowhere.returncode == 2
     assert "--ledger: cannot write to" in nowhere.stderr
 
+    record = ("--org", "org", "--ledger", str(tmp_path / "trial.json"))
+    kept = hub.repos[REPO].tags.pop("v1.0.0")
+    assert run("check", *record, "--no-download").returncode == 1
+    planned = run("publish", "--repair", "terra", *record, "--dry-run")
+    step = f"v1.0.0: the tag was missing, it is put on {kept}"
+    assert (planned.returncode, planned.stdout) == (0, f"{REPO}: to be repaired\n  {step}\n")
+    assert hub.repos[REPO].tags == {}
+    repaired = json.loads(run("publish", "--repair", "terra", *record, "--json").stdout)
+    assert repaired == {"repo": REPO, "state": "repaired", "steps": [step], "missing": [], "todo": []}
+    assert (hub.repos[REPO].tags, run("check", *record, "--no-download").returncode) == ({"v1.0.0": kept}, 0)
+    tag, lost = hub.repos[REPO].tags.pop("v1.0.0"), hub.repos[REPO].commits.pop(kept)
+    hub.repos[REPO].branches["main"] = hub.repos[REPO].moves[0][1]
+    gone = run("publish", "--repair", "terra", *record)
+    assert gone.returncode == 3
+    assert (
+        f"to do: embedding-datasets publish {TERRA}@1.0.0 --org org --ledger {tmp_path / 'trial.json'}" in gone.stdout
+    )
+    hub.repos[REPO].commits[kept], hub.repos[REPO].tags["v1.0.0"], hub.repos[REPO].branches["main"] = lost, tag, kept
+    refused = run("publish", "--repair", "terra", "--org", "org")
+    assert refused.returncode == 5
+    assert "no tag of this repository is recorded" in refused.stderr
+    assert run("publish", "--repair", "terra", *record, "--take-over").returncode == 2
+
     sound = run("check", f"{REPO}@v1.0.0", token="")
     assert (sound.returncode, sound.stderr) == (0, "")
     assert f"{TERRA} 1.0.0: 2 warnings: traces of a table read wrongly (5)\n" in sound.stdout
+    hub.repos[REPO].tags["v9.9.9"] = hub.repos[REPO].tags["v1.0.0"]
+    for command in (["check", f"{REPO}@v9.9.9"], ["diff", f"{REPO}@v9.9.9", f"outputs/{TERRA}"]):
+        wrong = run(*command, token="")
+        assert wrong.returncode == 1
+        assert "v9.9.9 holds another version than its name says" in wrong.stderr
+        assert f"found:    {TERRA}@1.0.0" in wrong.stderr
     same = run("diff", f"{REPO}@v1.0.0", f"outputs/{TERRA}")
     assert same.returncode == 0, same.stderr
     assert same.stdout.startswith("the same rows\n")

@@ -9,12 +9,12 @@ import pytest
 
 from builders.errors import PublishError, ReleaseError
 from pipelines.hub import client
-from pipelines.hub.planning import PublishOptions
-from pipelines.hub.publishing import publication_ledger
+from pipelines.hub.planning import PublishOptions, publication_ledger
+from pipelines.hub.publishing import require_record
 from pipelines.make import BuildResult, BuildSettings, make
 from pipelines.raw.requests import HUB
 from pipelines.release import folder, ledger
-from pipelines.release.ledger import LedgerEntry, LedgerTable
+from pipelines.release.ledger import LedgerEntry, LedgerTable, RefEvent
 from tests.support.loopback_hub import LoopbackHub
 from tests.support.publishing import (
     REPO,
@@ -36,6 +36,12 @@ def publish_complete(
     return full, outcome
 
 
+def recorded(beside: Path | None) -> dict[str, str | None]:
+    """The commit that the record has for version 1.0.0, by repository."""
+    assert beside is not None
+    return {repo: tags["v1.0.0"].commit for repo, tags in ledger.expected_refs(TERRA, beside).items()}
+
+
 def hub_commit(hub: LoopbackHub) -> dict[str, str]:
     """The commit that the tag of version 1.0.0 is on, by repository."""
     return {REPO: hub.repos[REPO].tags["v1.0.0"]}
@@ -46,12 +52,8 @@ def test_a_version_recorded_as_published_is_not_replaced_even_with_force(
 ) -> None:
     full, outcome = publish_complete(hub, options, settings, tmp_path, monkeypatch)
     entry = json.loads(settings.ledger.read_text())[TERRA]["1.0.0"]
-    assert (entry["published"], entry["commits"]) == ([REPO], hub_commit(hub))
-    assert ledger.find_entry(TERRA, "1.0.0", settings.ledger) == replace(
-        ledger.ledger_entry(outcome.manifest),  # type: ignore[type-var]
-        published=(REPO,),
-        commits=hub_commit(hub),
-    )
+    assert ledger.find_entry(TERRA, "1.0.0", settings.ledger) == ledger.ledger_entry(outcome.manifest)
+    assert recorded(settings.ledger) == hub_commit(hub)
     again = make(definition_of(TERRA), "1.0.0", replace(full, force=True))
     assert again.manifest.content_sha256 == outcome.manifest.content_sha256
     assert json.loads(settings.ledger.read_text())[TERRA]["1.0.0"] == entry, "a new build must not change the entry"
@@ -88,8 +90,9 @@ def test_a_version_from_unverified_files_carries_a_note_and_enters_the_ledger_wh
     manifest = outcome.manifest
     tables = [LedgerTable(table.config, table.split, table.rows, table.content_sha256) for table in manifest.tables]
     assert ledger.find_entry(TERRA, "1.0.0", options.ledger) == LedgerEntry(
-        manifest.content_sha256, tuple(tables), {"val.jsonl": manifest.raw[0].sha256}, (REPO,), hub_commit(hub)
+        manifest.content_sha256, tuple(tables), {"val.jsonl": manifest.raw[0].sha256}
     )
+    assert recorded(options.ledger) == hub_commit(hub)
 
 
 def test_a_published_version_that_is_not_recorded_yet_is_recorded_when_it_is_found(
@@ -97,26 +100,64 @@ def test_a_published_version_that_is_not_recorded_yet_is_recorded_when_it_is_fou
 ) -> None:
     _, outcome = publish_complete(hub, options, settings, tmp_path, monkeypatch)
     settings.ledger.unlink()
+    ledger.record_file(TERRA, settings.ledger).unlink()
     again = publish(hub, definition_of(TERRA), outcome, replace(options, sample=False, ledger=settings.ledger))
     assert again.state == "already published"
-    entry = ledger.find_entry(TERRA, "1.0.0", settings.ledger)
-    assert entry is not None
-    assert entry.commits == hub_commit(hub)
+    assert ledger.find_entry(TERRA, "1.0.0", settings.ledger) is not None
+    [event] = ledger.read_events(TERRA, settings.ledger)
+    assert (event.event, event.repo, event.commit) == ("observed", REPO, hub.repos[REPO].tags["v1.0.0"])
 
 
-def test_a_tag_on_another_commit_than_the_recorded_one_is_a_warning_and_the_record_stays(
-    hub: LoopbackHub, options: PublishOptions, settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:  # fmt: skip
+def test_a_tag_on_another_commit_than_the_recorded_one_is_an_error_and_the_record_stays(
+    hub: LoopbackHub, options: PublishOptions, settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _, outcome = publish_complete(hub, options, settings, tmp_path, monkeypatch)
     before = hub_commit(hub)
     hub.repos[REPO].tags["v1.0.0"] = moved = hub.commit(REPO, {"notes.txt": b"mine"})
-    with caplog.at_level("INFO"):
+    with pytest.raises(PublishError, match="is on another commit than the one that was published") as caught:
         publish(hub, definition_of(TERRA), outcome, replace(options, sample=False, ledger=settings.ledger))
-    entry = ledger.find_entry(TERRA, "1.0.0", settings.ledger)
-    assert entry is not None
-    assert entry.commits == before
-    assert f"is on commit {moved}, and on {before[REPO]} in ledger.json" in caplog.text
+    assert (caught.value.found, caught.value.expected) == (moved, before[REPO])
+    command = f"embedding-datasets publish --repair {TERRA} --org org --ledger {settings.ledger}"
+    assert caught.value.todo == f"bring it back: {command}"
+    assert recorded(settings.ledger) == before
+
+
+@pytest.mark.parametrize("content", ["{}", '{"repo": "org/x", "tag": "v1.0.0", "commit": "main"}', "[", "\xff"])
+def test_a_damaged_record_is_an_error_that_names_the_line(tmp_path: Path, content: str) -> None:
+    beside = tmp_path / "ledger.json"
+    assert ledger.append_event(TERRA, RefEvent(REPO, "v1.0.0", "a" * 40, "publish", "first", "b" * 64), beside)
+    path = tmp_path / "refs" / f"{TERRA}.jsonl"
+    path.write_bytes(path.read_bytes() + content.encode("latin-1") + b"\n")
+    with pytest.raises(ReleaseError, match="damaged record of refs") as caught:
+        ledger.expected_refs(TERRA, beside)
+    assert caught.value.where == f"{path}:2"
+
+
+def test_the_last_event_of_a_tag_counts_and_no_line_is_rewritten(tmp_path: Path) -> None:
+    beside = tmp_path / "ledger.json"
+    for commit, event in (("a" * 40, "publish"), ("c" * 40, "restore")):
+        ledger.append_event(TERRA, RefEvent(REPO, "v1.0.0", commit, event, "why", "b" * 64), beside)  # type: ignore[arg-type]
+    before = (tmp_path / "refs" / f"{TERRA}.jsonl").read_bytes()
+    assert ledger.expected_refs(TERRA, beside)[REPO]["v1.0.0"].commit == "c" * 40
+    ledger.append_event(TERRA, RefEvent(REPO, "v1.0.0", None, "repair", "renamed"), beside)
+    assert ledger.expected_refs(TERRA, beside) == {}
+    assert ledger.find_repositories(TERRA, "1.0.0", beside) == ()
+    after = (tmp_path / "refs" / f"{TERRA}.jsonl").read_bytes()
+    assert after.startswith(before)
+    first = json.loads(after.splitlines()[0])
+    assert {name: first[name] for name in first if name != "when"} == {
+        "repo": REPO, "tag": "v1.0.0", "commit": "a" * 40, "event": "publish", "why": "why", "content_sha256": "b" * 64,
+    }  # fmt: skip
+
+
+def test_publishing_is_refused_where_nothing_can_record_it(hub: LoopbackHub, options: PublishOptions) -> None:
+    connection = client.connect(endpoint=hub.url)
+    with pytest.raises(PublishError, match="nowhere to record what is published") as caught:
+        require_record(connection, replace(options, ledger=None))
+    assert caught.value.found == "HF_ENDPOINT is not the Hub"
+    assert "--no-record" in (caught.value.todo or "")
+    require_record(connection, replace(options, ledger=None, record=False))
+    require_record(connection, options)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ PATHS = {
     "/objects/batch": "committing",
     "/uploads/": "committing",
     "/commit/": "committing",
-    "/resolve/": "downloading manifest.json",
+    "/resolve/": "downloading data/dev-00000-of-00002.parquet",
     "/tag/": "tagging v1.0.0",
 }
 STOPPED = "the Hub stopped sending data"

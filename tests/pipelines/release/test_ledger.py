@@ -1,4 +1,4 @@
-"""The ledger: what it keeps of a publication, older files, and damaged ones."""
+"""The ledger: what it keeps of a version, and damaged files."""
 
 import json
 from collections.abc import Callable
@@ -13,19 +13,18 @@ from pipelines.make import BuildResult
 from pipelines.release.ledger import (
     LEDGER,
     LedgerEntry,
+    expected_refs,
     find_entry,
+    find_repositories,
     ledger_entry,
     ledger_part,
     read_ledger,
     read_parts,
     record_entry,
     record_part,
-    record_publication,
     release_entry,
     status,
 )
-
-REPO, SHA, OTHER_SHA = "org/terra-pairclassification", "a" * 40, "b" * 40
 
 
 @pytest.mark.parametrize(
@@ -47,55 +46,6 @@ def test_a_damaged_ledger_is_an_error_that_names_the_file(tmp_path: Path, conten
     assert found in str(caught.value.found)
 
 
-def test_a_publication_is_recorded_with_its_commit(tmp_path: Path, golden_release: Callable[..., BuildResult]) -> None:
-    manifest, ledger = golden_release("terra-pairclassification").manifest, tmp_path / "ledger.json"
-    assert record_publication(manifest, REPO, SHA, ledger)
-    assert not record_publication(manifest, REPO, SHA, ledger), "the second call changes nothing"
-    [entry] = json.loads(ledger.read_text())[manifest.dataset].values()
-    assert (entry["published"], entry["commits"]) == ([REPO], {REPO: SHA})
-
-
-def test_a_recorded_commit_stays_when_the_version_is_found_on_another_one(
-    tmp_path: Path, golden_release: Callable[..., BuildResult]
-) -> None:
-    manifest, ledger = golden_release("terra-pairclassification").manifest, tmp_path / "ledger.json"
-    record_publication(manifest, REPO, SHA, ledger)
-    assert not record_publication(manifest, REPO, OTHER_SHA, ledger)
-    entry = find_entry(manifest.dataset, manifest.version, ledger)
-    assert entry is not None
-    assert entry.commits == {REPO: SHA}
-
-
-def test_a_ledger_without_commits_is_read_and_gets_them_with_the_next_publication(
-    tmp_path: Path, golden_release: Callable[..., BuildResult]
-) -> None:
-    manifest, ledger = golden_release("terra-pairclassification").manifest, tmp_path / "ledger.json"
-    record_publication(manifest, REPO, SHA, ledger)
-    content = json.loads(ledger.read_text())
-    del content[manifest.dataset][manifest.version]["commits"]
-    ledger.write_text(json.dumps(content, indent=2) + "\n")
-    old = find_entry(manifest.dataset, manifest.version, ledger)
-    assert old is not None
-    assert (old.published, old.commits) == ((REPO,), {})
-    assert record_publication(manifest, REPO, SHA, ledger)
-    content[manifest.dataset][manifest.version]["commits"] = {REPO: SHA}
-    assert json.loads(ledger.read_text()) == content
-
-
-@pytest.mark.parametrize("known", [False, True], ids=["a new version", "a recorded one"])
-def test_an_entry_from_a_report_brings_no_publications(
-    tmp_path: Path, golden_release: Callable[..., BuildResult], known: bool
-) -> None:
-    manifest, ledger = golden_release("terra-pairclassification").manifest, tmp_path / "ledger.json"
-    if known:
-        record_publication(manifest, REPO, SHA, ledger)
-    entry = LedgerEntry(manifest.content_sha256, (), {}, ("other/name",), {"other/name": OTHER_SHA})
-    record_entry(manifest.dataset, manifest.version, entry, ledger)
-    recorded = find_entry(manifest.dataset, manifest.version, ledger)
-    assert recorded is not None
-    assert (recorded.published, recorded.commits) == (((REPO,), {REPO: SHA}) if known else ((), {}))
-
-
 def test_the_ledger_of_this_package_keeps_its_bytes_when_it_is_written_again(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.json"
     before = LEDGER.read_bytes()
@@ -108,6 +58,20 @@ def test_the_ledger_of_this_package_keeps_its_bytes_when_it_is_written_again(tmp
     assert ledger.read_bytes() == before
 
 
+def test_publications_in_a_ledger_of_version_0_2_0_count_and_move_into_the_record(tmp_path: Path) -> None:
+    ledger, record = tmp_path / "ledger.json", tmp_path / "refs" / "cedr-classification.jsonl"
+    released = {"content_sha256": "1" * 64, "tables": [], "raw": {}}
+    published = released | {"published": ["org/cedr"], "commits": {"org/cedr": "a" * 40}}
+    ledger.write_text(json.dumps({"cedr-classification": {"1.0.0": published}}))
+    assert find_repositories("cedr-classification", "1.0.0", ledger) == ("org/cedr",)
+    assert not record.exists()
+    record_entry("terra", "1.0.0", msgspec.convert(released, LedgerEntry), ledger)
+    assert json.loads(ledger.read_bytes())["cedr-classification"] == {"1.0.0": released}
+    [line] = map(json.loads, record.read_text().splitlines())
+    assert (line["repo"], line["tag"], line["commit"]) == ("org/cedr", "v1.0.0", "a" * 40)
+    assert expected_refs("cedr-classification", ledger)["org/cedr"]["v1.0.0"].event == "observed"
+
+
 def test_the_ledger_of_an_installed_package_is_never_written(
     tmp_path: Path, golden_release: Callable[..., BuildResult], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -115,10 +79,10 @@ def test_the_ledger_of_an_installed_package_is_never_written(
     own, other = tmp_path / "ledger.json", tmp_path / "other.json"
     monkeypatch.setattr("pipelines.release.ledger.LEDGER", own)
     monkeypatch.setattr("pipelines.release.ledger.is_checkout", lambda: False)
-    assert not record_publication(manifest, REPO, SHA, own)
     assert not record_entry(manifest.dataset, manifest.version, release_entry(manifest), own)
     assert list(tmp_path.iterdir()) == []
-    assert record_publication(manifest, REPO, SHA, other), "a file that the user names is the user's"
+    entry = release_entry(manifest)
+    assert record_entry(manifest.dataset, manifest.version, entry, other), "a file that the user names is the user's"
 
 
 def test_what_was_built_of_some_splits_is_a_part_that_blocks_nothing(

@@ -1,0 +1,281 @@
+"""A repository after it was published: `check --org` names each difference from the record, `publish --repair` ends it."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from builders.errors import PublishError
+from pipelines.hub import client
+from pipelines.hub.commits import Publication
+from pipelines.hub.inspection import PublishedDataset, inspect_dataset
+from pipelines.hub.planning import Plan, PublishOptions
+from pipelines.hub.repairs import Repair, repair
+from pipelines.hub.revisions import Expectations, Repository
+from pipelines.release import ledger
+from pipelines.release.ledger import read_ledger
+from tests.support.loopback_hub import WRITER, Blob, Commit, Fault, LoopbackHub, Repo
+from tests.support.publishing import FAULTS, REPO, TERRA, Recovery, patience, publish, with_manifest
+
+BRANCH = "release-v1.0.0"
+
+
+class World(NamedTuple):
+    """Two complete versions, 2.0.0 on main and 1.0.0 by its tag alone. publish: a version."""
+
+    hub: LoopbackHub
+    ledger: Path
+    cache: Path
+    publish: Callable[..., Publication[Plan]]
+
+    @property
+    def repo(self) -> Repo:
+        """The repository."""
+        return self.hub.repos[REPO]
+
+    def tag(self, version: str) -> str:
+        """The commit of a version's tag."""
+        return self.repo.tags[f"v{version}"]
+
+    def events(self, **wanted: str) -> list[dict[str, Any]]:
+        """The lines of the record that have these values."""
+        path = self.ledger.parent / "refs" / f"{TERRA}.jsonl"
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        return [line for line in lines if all(line[name] == value for name, value in wanted.items())]
+
+    def repair(self, *, dry_run: bool = False, repo: str = REPO, waits: list[float] | None = None) -> Repair:
+        """Bring the repository back to the record."""
+        connection = client.connect(PublishError, endpoint=self.hub.url, token=WRITER, patience=patience(waits, read=1))
+        return repair(Repository(repo, TERRA, self.ledger), self.cache, connection, dry_run=dry_run)
+
+    def check(self, *, repo: str = REPO, observe: bool = False) -> PublishedDataset:
+        """What `check --org` says of the repository."""
+        connection = client.connect(endpoint=self.hub.url, token=WRITER, patience=patience(read=5))
+        expected = Expectations(
+            read_ledger(self.ledger), ledger.all_expected_refs(self.ledger), self.ledger,
+            self.cache.parent / "nothing", self.cache, download=False, observe=observe,
+        )  # fmt: skip
+        return inspect_dataset(connection, Repository(repo, TERRA), expected)
+
+
+def problems(checked: PublishedDataset) -> dict[str, list[str]]:
+    """What is wrong, by revision; each problem names a command."""
+    found = {revision.name: list(revision.problems) for revision in checked.revisions if revision.problems}
+    assert all(problem.commands for listed in found.values() for problem in listed)
+    return {name: [problem.what for problem in listed] for name, listed in found.items()}
+
+
+@pytest.fixture
+def world(hub: LoopbackHub, options: PublishOptions, releases: Any, tmp_path: Path) -> World:
+    dataset, outcomes = releases()
+    built = {version: with_manifest(outcome, tmp_path) for version, outcome in outcomes.items()}
+    assert options.ledger is not None
+
+    def publish_version(version: str, **timeouts: Any) -> Publication[Plan]:
+        return publish(hub, dataset, built[version], replace(options, sample=False), **timeouts)
+
+    publish_version("2.0.0")
+    publish_version("1.0.0")
+    return World(hub, options.ledger, options.cache, publish_version)
+
+
+def test_publications_are_recorded_as_they_happen_and_a_rerun_adds_nothing(world: World) -> None:
+    world.publish("1.0.0")
+    assert [(line["event"], line["tag"], line["commit"]) for line in world.events()] == [
+        ("publish", "v2.0.0", world.tag("2.0.0")), ("publish", "v1.0.0", world.tag("1.0.0")),
+    ]  # fmt: skip
+    assert world.check().state == "sound"
+    assert world.repair().steps == ()
+
+
+@pytest.mark.parametrize("version", ["1.0.0", "2.0.0"])
+@pytest.mark.parametrize("by_publishing", [False, True], ids=["repair", "publish"])
+def test_a_deleted_tag_is_restored_at_the_recorded_commit_wherever_it_lives(
+    world: World, version: str, by_publishing: bool
+) -> None:
+    """1.0.0 was committed on a branch of its own, which is gone."""
+    commit, commits = world.repo.tags.pop(f"v{version}"), len(world.repo.commits)
+    assert problems(world.check())[f"v{version}"] == ["the record has this tag, and it is missing"]
+    if by_publishing:
+        assert world.publish(version).state == "published"
+    else:
+        world.repair()
+    assert (world.tag(version), len(world.repo.commits)) == (commit, commits)
+    assert world.check().state == "sound"
+    last = world.events()[-1]
+    assert (last["event"], last["commit"]) == ("restore" if by_publishing else "repair", commit)
+    assert last["why"] == "the tag was missing"
+
+
+def test_where_the_recorded_commit_is_gone_the_new_one_is_recorded_beside_it(world: World) -> None:
+    gone = world.repo.tags.pop("v1.0.0")
+    del world.repo.commits[gone]
+    repaired = world.repair()
+    assert (repaired.steps, repaired.missing) == ((), ("v1.0.0",)), "no rows are sent by a repair"
+    published = world.publish("1.0.0")
+    assert published.commit != gone
+    assert [line["commit"] for line in world.events(tag="v1.0.0")] == [gone, published.commit]
+    last = world.events()[-1]
+    assert (last["event"], last["why"]) == (
+        "restore", f"the tag was missing, and commit {gone} no longer holds the release",
+    )  # fmt: skip
+    assert world.check().state == "sound"
+
+
+def test_a_squash_that_moved_the_tags_is_recorded_with_the_reason(world: World) -> None:
+    gone = world.tag("2.0.0")
+    tree = world.repo.commits.pop(gone).tree
+    new = world.repo.add("main", Commit(tree, None, "squashed", ""))
+    world.repo.tags["v2.0.0"] = new
+    assert "moved: it is on commit" in problems(world.check())["v2.0.0"][0]
+    world.repair()
+    assert world.events()[-1]["why"] == f"commit {gone} is gone; {new} holds the same rows"
+    assert world.check().state == "sound"
+
+
+def test_a_moved_tag_is_put_back_and_what_it_was_on_is_kept(world: World) -> None:
+    recorded, theirs = world.tag("1.0.0"), world.hub.commit(REPO, {"notes.txt": b"mine"}, branch="main")
+    world.repo.tags["v1.0.0"] = theirs
+    assert [what.partition(":")[0] for what in problems(world.check())["v1.0.0"]] == [
+        "moved", f"holds {TERRA}@2.0.0",
+    ]  # fmt: skip
+    with pytest.raises(PublishError, match="is on another commit than the one that was published"):
+        world.publish("1.0.0")
+    world.repair()
+    assert world.tag("1.0.0") == recorded
+    assert world.repo.tags[f"set-aside-v1.0.0-{theirs[:12]}"] == theirs
+    assert world.check().state == "sound"
+
+
+def test_a_dry_run_of_a_repair_changes_nothing(world: World) -> None:
+    del world.repo.tags["v1.0.0"]
+    before, lines = dict(world.repo.tags), world.events()
+    assert len(world.repair(dry_run=True).steps) == 1
+    assert (world.repo.tags, world.events()) == (before, lines)
+
+
+def test_a_branch_with_the_name_of_a_tag_is_named_and_set_aside(world: World) -> None:
+    world.repo.branches["v1.0.0"] = world.tag("2.0.0")
+    theirs = world.hub.commit(REPO, {"notes.txt": b"mine"}, branch="v1.0.0")
+    assert "a branch has the same name" in problems(world.check())["v1.0.0"][0]
+    with pytest.raises(PublishError, match=r"a branch is called v1\.0\.0, like the tag"):
+        world.publish("1.0.0")
+    world.repair()
+    assert world.repo.branches == {"main": world.tag("2.0.0"), f"set-aside-v1.0.0-{theirs[:12]}": theirs}
+    assert world.publish("1.0.0").state == "already published"
+    assert world.check().state == "sound"
+
+
+def test_an_annotated_tag_is_named_and_replaced_by_a_plain_one(world: World) -> None:
+    world.repo.annotated["v1.0.0"] = "e" * 40
+    [what] = problems(world.check())["v1.0.0"]
+    assert what == f"an annotated tag: the Hub names the tag object {'e' * 40}, and not the commit {world.tag('1.0.0')}"
+    commit = world.tag("1.0.0")
+    world.repair()
+    assert (world.tag("1.0.0"), world.repo.annotated) == (commit, {})
+    assert world.check().state == "sound"
+
+
+def test_a_tag_that_holds_another_version_is_set_aside(world: World) -> None:
+    world.repo.tags["v9.9.9"] = world.tag("2.0.0")
+    assert f"holds {TERRA}@2.0.0" in problems(world.check())["v9.9.9"]
+    world.repair()
+    assert "v9.9.9" not in world.repo.tags
+    assert world.repo.tags[f"set-aside-v9.9.9-{world.tag('2.0.0')[:12]}"] == world.tag("2.0.0")
+    assert world.check().state == "sound"
+
+
+def test_main_that_shows_an_older_version_is_named_and_gets_the_files_of_the_newest(world: World) -> None:
+    """As after a stale pull request: the shards of 1.0.0 are others than that of 2.0.0."""
+    newest, oldest = (world.hub.tree(REPO, tag) for tag in ("v2.0.0", "v1.0.0"))
+    changes: dict[str, bytes | None] = dict.fromkeys(newest.keys() - oldest.keys())
+    world.hub.commit(REPO, {**changes, **oldest, "figure.png": b"PNG"})
+    assert problems(world.check())["main"] == ["holds 1.0.0, and v2.0.0 is newer"]
+    with pytest.raises(PublishError, match=r"main holds 1\.0\.0, and v2\.0\.0 is newer") as caught:
+        world.publish("2.0.0")
+    assert "publish --repair" in (caught.value.todo or "")
+    world.repair()
+    assert world.hub.tree(REPO) == {**newest, "figure.png": b"PNG"}, "files of others stay"
+    assert world.events()[-1]["why"] == "main was behind v2.0.0, at 1.0.0"
+    assert world.check().state == "sound"
+    assert world.publish("2.0.0").state == "already published"
+
+
+def test_a_renamed_repository_is_named_and_recorded_under_its_new_name(world: World) -> None:
+    new = "org/terra-new"
+    world.hub.repos[new] = world.hub.repos.pop(REPO)
+    world.hub.renamed[REPO] = new
+    assert problems(world.check()) == {"main": [f"renamed: the Hub answers with {new}"]}
+    with pytest.raises(PublishError, match="the repository has another name by now") as caught:
+        world.publish("2.0.0")
+    assert caught.value.found == new
+    world.repair()
+    assert ledger.expected_refs(TERRA, world.ledger).keys() == {new}
+    assert world.check(repo=new).state == "sound"
+    with pytest.raises(PublishError, match="no tag of this repository is recorded"):
+        world.repair()
+
+
+def test_the_record_is_rebuilt_from_tags_and_manifests_and_marked_so(world: World) -> None:
+    path, entries = ledger.record_file(TERRA, world.ledger), world.ledger.read_text()
+    path.unlink()
+    world.ledger.unlink()
+    world.repo.tags["v9.9.9"] = world.tag("2.0.0")
+    assert problems(world.check())["v1.0.0"] == ["the record has no such version"]
+    world.check(observe=True)
+    assert [(line["event"], line["tag"], line["commit"]) for line in world.events()] == [
+        ("observed", "v1.0.0", world.tag("1.0.0")), ("observed", "v2.0.0", world.tag("2.0.0")),
+    ]  # fmt: skip
+    assert json.loads(world.ledger.read_text()) == json.loads(entries)
+    assert problems(world.check()).keys() == {"v9.9.9", "main"}
+
+
+def test_taking_over_records_the_tag_of_what_was_there_and_a_repair_restores_it(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, tmp_path: Path
+) -> None:
+    dataset, outcomes = releases()
+    hub.repos[REPO] = Repo(private=False)
+    theirs = hub.repos[REPO].add("main", Commit({"train.jsonl": Blob(b"{}\n", lfs=False)}, None, "mine", ""))
+    taking_over = replace(options, sample=False, take_over=True)
+    publish(hub, dataset, with_manifest(outcomes["2.0.0"], tmp_path), taking_over)
+    assert options.ledger is not None
+    world = World(hub, options.ledger, options.cache, lambda: None)  # type: ignore[arg-type,return-value]
+    [event] = world.events(event="take-over")
+    assert (event["tag"], event["commit"], event["content_sha256"]) == ("before-embedding-datasets", theirs, None)
+    assert world.check().state == "sound"
+    del world.repo.tags["before-embedding-datasets"]
+    assert problems(world.check()).keys() == {"before-embedding-datasets"}
+    world.repair()
+    assert world.repo.tags["before-embedding-datasets"] == theirs
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+def test_a_repair_that_fails_at_any_request_is_finished_by_the_next(world: World, fault: Fault) -> None:
+    """A deleted tag, a moved one, a branch in the way and main behind, all at once."""
+    oldest, newest = world.tag("1.0.0"), world.tag("2.0.0")
+    tree = world.hub.tree(REPO, "v1.0.0")
+    changes: dict[str, bytes | None] = dict.fromkeys(world.hub.tree(REPO).keys() - tree.keys())
+    behind = world.hub.commit(REPO, {**changes, **tree})
+    del world.repo.tags["v1.0.0"]
+    world.repo.tags["v2.0.0"] = world.repo.branches["v1.0.0"] = behind
+    damaged, record = world.hub.state(), ledger.record_file(TERRA, world.ledger)
+    lines = record.read_bytes()
+    world.hub.log.clear()
+    world.repair()
+    for number in range(len(world.hub.log)):
+        world.hub.restore(damaged)
+        record.write_bytes(lines)
+        world.hub.fail(number, fault, always=fault.status != 412)
+        try:
+            world.repair(waits=Recovery(world.hub) if number % 2 else None)
+        except PublishError:
+            world.hub.stop_failing()
+            world.repair()
+        world.hub.stop_failing()
+        assert world.repair(dry_run=True).steps == (), number
+        assert (world.tag("1.0.0"), world.tag("2.0.0")) == (oldest, newest)
+        assert world.hub.tree(REPO) == world.hub.tree(REPO, "v2.0.0")
+        assert behind in {*world.repo.tags.values(), *world.repo.branches.values()}
