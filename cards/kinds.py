@@ -218,7 +218,8 @@ _KINDS = (
     Kind("encoding_residue", "traces of a wrong decoding", "warning",
         "A text contains the traces of a wrong decoding: U+FFFD, a control character (C0, except tab and line ends, or C1),"
         " U+2028 or U+2029, an escape (`_x000D_`, `\\u0435`, `\\xd0`, or `\\n` outside programs), question marks for letters"
-        " (`пр?вет`), or Russian in KOI8-R read as Windows-1251, in UTF-8 read as cp866, in Windows-1251 read as Latin-1; or it"
+        " (`пр?вет`), Russian in one encoding read as another (KOI8-R, Windows-1251, cp866, UTF-8), or UTF-8 or Latin-1 read as"
+        " Mac OS Roman, cp437, Windows-1250 or Windows-1251; escapes of mails and addresses (`=D0=BF`, `%D0%BF`, `a+b+c`); or it"
         " is a printed value (`b'...'`, `['a', 'b']`)."),
     Kind("html_residue", "HTML tags or character references", "warning",
         "A text contains a tag of HTML or of MediaWiki (`<ref>`) with a name in lower or in upper case (`<link>` only with an"
@@ -226,8 +227,8 @@ _KINDS = (
         " ones (`&nbsp`) also without their semicolon."),
     Kind("preprocessing_residue", "traces of preprocessing", "warning",
         "A text contains a bracket as a treebank writes it (`-LRB-`), a link that lost letters of its scheme (`tts://`), a token"
-        " of a language model (`<unk>`, `[CLS]`, `<|im_start|>`), or words that a tokenizer divided (`▁`, `##ing`, `@@`): it is"
-        " not what was written."),
+        " of a language model (`<unk>`, `[CLS]`, `<|im_start|>`), words that a tokenizer (`▁`, `##ing`, `@@`) or the end of a"
+        " line divided, or ligatures of a typesetter (`ﬁ`): it is not what was written."),
     Kind("invisible_character", "invisible characters", "warning",
         "A text contains a character that a reader does not see and a tokenizer does: a soft hyphen, a zero-width space or"
         " joiner, a byte order mark, a mark of writing direction; those of emoji and those that Arabic, Hebrew and Indic"
@@ -266,7 +267,8 @@ _KINDS = (
         "texts that have it"),
     Kind("csv_residue", "traces of a table read wrongly", "warning",
         "A text contains what a reader of CSV should have removed: doubled quotation marks beside a word, or several"
-        " records with their separators and line breaks; or it has one quotation mark, at its start or end, as"
+        " records with their separators and line breaks; or it ends in a field without a value (`nan`) or contains a separator"
+        " (`|||`); or it has one quotation mark, at its start or end, as"
         f" {SHARES['unpaired quotation mark']:.0%} of the texts do; or it is the header of a column, or one of the labels, as"
         f" more than {SHARES['labels as texts']:.1%} of the texts are, where the median text has 20 characters or more."),
     Kind("missing_label", "label or score that seems to mean none", "warning",
@@ -311,7 +313,8 @@ _KINDS = (
         "A value violates a rule of `checks.yaml` (docs/checking.md), with whose name the detail begins (error or info if it"
         " says so).", reported=True),
     Kind("missing_value_text", "text that says that there is none", "warning",
-        "A text only says that something is missing: `N/A`, `None`, `-`, `#REF!`, `[deleted]`, `не указано`."),
+        "A text only says that something is missing: `N/A`, `None`, `-`, `#REF!`, `[deleted]`, `не указано`,"
+        " `This comment was removed`."),
     Kind("short_text", "text of a single character", "info",
         "A text is a single character, ignoring surrounding white space."),
     Kind("surrounding_whitespace", "white space around a text", "info",
@@ -330,7 +333,8 @@ _KINDS = (
     Kind("prompt_residue", "part of a prompt", "info",
         "A later line or sentence of a text begins with a part of a prompt (`Human:`, `Assistant:`, `Instruction:` ...), and"
         " the text is not a transcript, which begins with one; or the text begins as language models do when they refuse or"
-        " introduce an answer (`I'm sorry, but I cannot help`, `Sure! Here is`), or calls itself one."),
+        " introduce an answer (`I'm sorry, but I cannot help`, `Sure! Here is`), or calls itself one; or it contains options to"
+        " choose from (`A) ... B) ... C) ...`) or an answer behind that word."),
     Kind("near_duplicate", "nearly the same text in an earlier row", "info",
         "A text (in pair tasks a pair) is a near-duplicate of an earlier one of its split, without being equal to it after"
         f" folding: {NEAR}; or, if the detail says so, it has the same words in another order; the detail counts those with"
@@ -393,15 +397,18 @@ _KINDS = (
         "A text contains a letter and a combining mark that Unicode joins into one character (NFC): `й` or `é` in two characters,"
         " which other texts with the same words do not match."),
     Kind("junk_text", "text that is not language", "info",
-        "A text is only links; is mostly symbols (five in a row, and letters and digits are fewer than a quarter of it); ends in"
-        " a loop, a character, word or phrase four times in a row or more, which is half of it or more; or contains base64 or"
-        " another long code."),
+        "A text is only links, an identifier or the name of a file, or the message of a server (`404 Not Found`); contains what"
+        " web pages have around texts (`Read more`, `All rights reserved`), advertising, or words in mathematical letters; begins"
+        " with a full stop and ends with a capital letter, as if turned round; is mostly symbols (five in a row, and letters and"
+        " digits are fewer than a quarter of it); ends in a loop, a character, word or phrase four times in a row or more, which"
+        " is half of it or more; or contains base64 or another long code."),
     Kind("markup_residue", "markup other than HTML, or code", "info",
-        "A text contains markup of a wiki, of BBCode, Markdown or LaTeX, a heading in brackets (`[title]`), JSON, or lines of a"
-        " program or a style sheet; the detail counts each."),
+        "A text contains markup of a wiki, of BBCode, Markdown or LaTeX, a heading in brackets (`[title]`), JSON, footnotes"
+        " (`[12]`), brackets left empty, time codes, or lines of a program or a style sheet; the detail counts each."),
     Kind("placeholder", "placeholder", "info",
         "A text contains a placeholder: a variable (`{name}`, `{{ name }}`, `%s`), a name for what was left out (`<NAME>`,"
-        " `[REDACTED]`, `[Your name]`), or `lorem ipsum`."),
+        " `[REDACTED]`, `[Your name]`), the name of an emoji (`:smile:`), or `lorem ipsum`; or it is only a word typed"
+        " for one (`test`, `asdf`)."),
 )
 # fmt: on
 _LEARNED = (Kind(name, *words, learned=True) for name, words in LEARNED_KINDS.items())

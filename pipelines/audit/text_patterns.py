@@ -90,6 +90,27 @@ UTF8_AS_KOI8 = r"(?:[пя][\x{2500}-\x{25A0}°²·÷⌠∙√≈≤≥⌡©ё]){
 # Windows-1251 as Latin-1: what was a Cyrillic consonant and a vowel, beside a third letter. No language has three such in a row.
 _CONSONANT_VOWEL = "[íòñðâëêìäïãçáæÍÒÑÐÂËÊÌÄÏÃÇÁÆ][îàåèóûÿÎÀÅÈÓÛß]"
 LATIN1 = f"[À-ÿ]{_CONSONANT_VOWEL}|{_CONSONANT_VOWEL}[À-ÿ]"
+# UTF-8 as Windows-1250, Mac OS Roman, cp437 or the Cyrillic of Mac OS: a lead byte and the signs that can follow it.
+UTF8_AS_OTHERS = (
+    r"Ă[¤¶ĽźŠ©¨Ş«®°´»ˇ±łľ‰–„]|Ĺ[źŸĄ‚¤ˇľ]|â€[ťž]|√[§∂º∫ü¨©®†°¢£•¶ß´≠ÆØ∞±≤≥¥µÑñ]|‚Ä[ôúùîìû¶¢ò]"
+    r"|├[ñ╢╝ƒäûÄÖ£⌐¿¬½¼¡«»░▒▓│┤╡╖╕╣║╗╜╛┐á]|ΓÇ[ôöÖ£¥ªóÿ]|(?:[–—][А-Я†°Ґ£§•¶І®©™Ђђ≠Ѓѓ∞±≤≥іµґЈЄєЇїЉљЊњ]){3}"
+)
+# Letters of Latin-1 as Mac OS Roman, cp437 or Windows-1251, inside words of other Latin letters.
+LATIN_AS_OTHERS = r"[A-Za-z][‰ˆ¸][a-z]|[A-Za-z][Σ÷ⁿ▀╖][a-z]|(?:[A-Za-z]{2}|(?:\A|[^A-Za-zА-яЁё])[A-Z])[дцьйбвклжищхыэзфяю][a-z]"
+# Windows-1251 as KOI8-R, like KOI8 above; as cp866; cp866 as Windows-1251; and Windows-1251 as the Cyrillic of Mac OS.
+_GARBLED_1251 = (
+    "ЕМХ|ЯРЮ|НЦН|НКЭ|ЯРП|НПН|НБЮ|РЯЪ|ЯЙХ|ЯРБ|ХМЮ|МХЙ|ХКХ|ЩРН|ХРЭ|МШИ|КНБ|ЯРХ|ЮКХ|БЯЕ|ЮМХ|КЯЪ|РНП|ЮКЮ|ЮКЭ|ЮЙН|ЮЙЮ|ЕМЭ|ЦПЮ|ПНБ"
+    "|ЯРЭ|ПЮГ|ЯКХ|РПЮ"
+)
+RUSSIAN_AS_OTHERS = (
+    rf"[А-Яа-яё](?:{_GARBLED_1251})|(?:{_GARBLED_1251})[А-Яа-яё]|[р-я][ЁЄЇЎ√■∙][р-я]|[р-я]√|√[р-я]"
+    r"|[а-п][®¦§©¤¬«][а-п®¦§©¤¬ўҐЎЈ]|[Ґў][®¦§©¤¬«][а-п]|[а-ю]€(?:\s|[.,!?]|\z)"
+)
+# Mails (quoted-printable, MIME, UTF-7), addresses (`%D0%B2`, `a+b+c`), RTF, and escapes without their backslash.
+OTHER_ESCAPES = (
+    r"(?:=[0-9A-F]{2}){3}|=\?[A-Za-z0-9-]+\?[BQbq]\?|(?:\A|\s)(?:%[0-9A-F]{2}){3}|(?:[A-Za-z]+\+){5}"
+    r"|(?:\A|[^/&=A-Za-z0-9_-])(?:[A-Za-z]+%20){2}|\\rtf1|(?:u0[0-9a-f]{3}){3}|U\+1F[0-9A-F]{3}|(?:\A|\s)\+B[A-Za-z0-9/]{5,}-"
+)
 # Words of question marks: two of them, one before a word, or nothing else. Or a question mark in a word: behind a beginning
 # without a vowel, before an ending, twice in a word, in four words. Neither `что?ничего` nor `watch?v=1` is such.
 _BEGINNINGS = "[ГДЖЗЛМНПРТФХЦЧШЩЙгджзлмнпртфхцчшщй]|[бвгдкпфхстшБВГДКПФХСТШ][лрв]|[сС][тпкнм]|[зг]н|в[сзд]|чт|мн"
@@ -132,6 +153,45 @@ _MISSING = (
 )
 MISSING = rf"\A\s*(?:{_MISSING})[.!]?\s*\z"
 
+# What moderators leave of a text.
+_NO_LONGER = (
+    r"(?:этот |данный )?(?:комментарий|сообщение|пост|отзыв|рецензия|ответ|текст|запись|пользователь|аккаунт)(?: был[оа]?)?"
+    r" (?:удал[её]н|скрыт|заблокирован)[аоы]?(?: (?:модератором|администратором|администрацией|автором|пользователем))?"
+    r"|(?:this|the) (?:comment|post|message|tweet|review|account|question|answer|content|video|user)(?: has been| was| is)?"
+    r" (?:removed|deleted|unavailable|suspended|hidden|no longer available)(?: by [a-z ]{3,30})?"
+    r"|(?:deleted|removed) (?:by|user|account)(?: [a-z]+)?|tweet not (?:found|available)"
+    r"|(?:текст|содержание|описание) (?:отсутству|недоступ)[а-яё]+"
+)
+NO_LONGER = rf"(?i:\A[\[(<\s]*(?:{_NO_LONGER})[\])>.!\s]*\z)"
+# A field without a value, joined with a text.
+NO_VALUE = r"\s(?:nan|NaN|NULL|undefined)\z|[.!?»\"] ?None\z|[^A-Za-z\s]nan\z"
+FILLERS = (
+    r"(?i)\A\W*(?:test|тест|asdf[a-z]*|qwerty[a-z]*|xxx+|todo|fixme|фыва[а-я]*|йцукен[а-я]*|тестовый текст|sample text"
+    r"|(?:your |some |insert |enter )?text(?: goes)? here)\W*\z"
+)
+
+IDENTIFIERS = (
+    r"\A\s*(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{16,64}|[0-9A-F]{16,64}"
+    r"|[A-Za-z]{1,12}[_#-]?[0-9]{3,}[A-Za-z0-9_-]*|(?:[A-Za-z]:|\.{0,2})[\\/]?(?:[A-Za-z0-9_.-]+[\\/])*[A-Za-z0-9_-]+"
+    r"\.(?:jpe?g|png|gif|svg|webp|pdf|txt|csv|tsv|jsonl?|xml|html?|mp[34]|wav|docx?|xlsx?|zip|gz|parquet))\s*\z"
+)
+SERVER_MESSAGES = (
+    r"(?i)\A\W*(?:(?:error|http|ошибка)?[ :/]*(?:40[0-9]|429|50[0-4])[ :.-]+(?:not found|forbidden|unauthorized|bad request"
+    r"|bad gateway|too many requests|internal server error|service unavailable|gateway time-?out|страница|доступ)"
+    r"|access (?:to this page has been )?denied|page not found|(?:the|this) page (?:you (?:requested|are looking for)"
+    r"|can(?:no|'t be|not be|t be)|could not be)|(?:please )?(?:enable|turn on) (?:javascript|cookies)|just a moment\.\.\."
+    r"|checking your browser|attention required!|verify (?:that )?you are (?:a )?human|страница не найдена"
+    r"|доступ (?:к странице |к сайту )?(?:запрещ[её]н|ограничен)|(?:internal server error|bad gateway|service unavailable"
+    r"|gateway time-?out|connection (?:timed out|refused)|read timed out)\W*\z|traceback \(most recent)"
+)
+WEB_PAGES = (
+    r"(?:Читать (?:далее|полностью|дальше|ещё)|Подробнее|Показать (?:ещё|полностью)|(?i:read (?:more|the full (?:story|article"
+    r"|review))|continue reading|show (?:more|less)|see more|view (?:more|full)))[ .…»>→\])]*\z"
+    r"|(?i:all rights reserved|все права защищены|we use cookies|uses cookies|используем (?:файлы )?cookie)"
+    r"|(?:©|\([cC]\)) ?(?:19|20)[0-9]{2}"
+)
+# A text that was turned round: it begins with a full stop and ends with a capital letter.
+TURNED = r"(?s)\A[.!?]+[a-zа-яё].*[A-ZА-ЯЁ]\z"
 LINKS = r"\A\s*(?:(?:[-*•]|[0-9]+[.)])?\s*(?:https?://|www\.)\S+[\s,;]*)+\z"
 ADVERTISING = (
     r"(?:BUY NOW|LIMITED OFFER|(?i:no prescription|casino bonus|payday loans))[^\n]*(?:https?://|www\.)"
@@ -265,6 +325,12 @@ PREFACE = (
     r"|\A[\s\"«*>(-]*(?:Конечно|Разумеется|Хорошо)[!,.]+ [Вв]от"
     r"|\A[\s\"«*>(-]*Вот (?:[а-яё]+ )?(?:перевод|пересказ|перефраз|исправленн|переписанн|сгенерированн)"
 )
+# The answers to choose from behind a question, and an answer or a label behind a text.
+OPTIONS = (
+    r"(?:^|\s)\(?A[).] [^\n]*\s\(?B[).] [^\n]*\s\(?C[).] "
+    r"|(?:^|\s)\(?А[).] [^\n]*\s\(?Б[).] [^\n]*\s\(?В[).] "
+)
+ANSWERS = r"(?:\n|[.!?] )[ \t]*(?:Answer|Output|Label|Category|Sentiment|Метка|Категория|Тональность) ?: "
 _TAGS = "url|img|quote|color|spoiler"
 _TOKENS = "unk|UNK|pad|PAD|mask|MASK|[be]os|[BE]OS|sep|SEP|cls|CLS"
 TOKENS = (
@@ -315,6 +381,10 @@ RESIDUE = (
     ("encoding_residue", "UTF-8 read as KOI8-R", UTF8_AS_KOI8),
     ("encoding_residue", "Windows-1251 read as Latin-1", LATIN1),
     ("encoding_residue", "printed values", PRINTED),
+    ("encoding_residue", "UTF-8 read as another encoding", UTF8_AS_OTHERS),
+    ("encoding_residue", "Latin letters read as another encoding", LATIN_AS_OTHERS),
+    ("encoding_residue", "Russian read as another encoding", RUSSIAN_AS_OTHERS),
+    ("encoding_residue", "escapes of mails and addresses", OTHER_ESCAPES),
     ("html_residue", "", HTML),
     ("preprocessing_residue", "treebank brackets", "-[LR][RSC]B-"),
     ("preprocessing_residue", "link stumps", r"(?:^|[^hHqQ])ttp?s?://"),  # `ttp://`, `tts://`, `tt://`; not `mqtts://`
@@ -325,15 +395,33 @@ RESIDUE = (
         r"\x{2581}[A-Za-zА-яЁё0-9]|Ġ[A-Za-z]|[A-Za-zА-яЁё]@@ |[A-Za-zА-яЁё] ##[a-zа-яё]| @[-,.]@ ",
     ),
     ("csv_residue", "doubled quotation marks", DOUBLED_MARK),
+    ("preprocessing_residue", "ligatures", r"[\x{FB00}-\x{FB06}]"),
+    ("preprocessing_residue", "words divided at a line end", r"[a-zа-яё]{2}[-\x{AD}]\n[a-zа-яё]{2}"),
     ("csv_residue", "several records", SEVERAL_RECORDS),
+    ("csv_residue", "fields without a value", NO_VALUE),
+    ("csv_residue", "separators", r"\s(?:\|\|\||<sep>|@@@|\$\$\$|\[sep\])\s"),
     ("number_text", "", NUMBER),
-    ("missing_value_text", "", MISSING),
+    ("missing_value_text", "", f"{MISSING}|{NO_LONGER}"),
     ("junk_text", "links", LINKS),
     ("junk_text", "advertising", ADVERTISING),
+    ("junk_text", "identifiers and names of files", IDENTIFIERS),
+    ("junk_text", "messages of servers", SERVER_MESSAGES),
+    ("junk_text", "parts of web pages", WEB_PAGES),
+    ("junk_text", "texts turned round", TURNED),
+    ("junk_text", "letters of mathematics", r"[\x{1D400}-\x{1D7FF}]{3}"),
     ("junk_text", "hexadecimal digits", r"(?:\A|\s)[0-9a-f]{40}"),
     ("prompt_residue", "refusals of a language model", REFUSAL),
     ("prompt_residue", "prefaces of a language model", PREFACE),
+    ("prompt_residue", "options", OPTIONS),
+    ("prompt_residue", "answers", ANSWERS),
     ("markup_residue", "wiki", WIKI),
+    ("markup_residue", "empty brackets", r"[A-Za-z0-9А-яё,.»\"] \([\s,;:–-]*\)[\s.,;]|\(\s*[,;]\s"),
+    ("markup_residue", "footnotes", r"[.,;\"»)а-яё]\[[0-9]{1,3}\]|[a-z]{4}\[[1-9][0-9]{0,2}\](?:[.,;]|\s[A-Za-z]|\z)"),
+    (
+        "markup_residue",
+        "time codes and speakers",
+        r"[0-9]:[0-9]{2}[,.][0-9]{3} -->|\[[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?\]|(?:SPEAKER_|Speaker )[0-9]+ ?:",
+    ),
     (
         "markup_residue",
         "BBCode",
@@ -345,6 +433,8 @@ RESIDUE = (
     ("markup_residue", "code", CODE),
     ("markup_residue", "JSON", r"\{\s*\"[^\"\n]+\"\s*:|\A\s*\{'[^'\n]+' ?:"),
     ("placeholder", "names for what is left out", LEFT_OUT),
+    ("placeholder", "words for a text", FILLERS),
+    ("placeholder", "names of emoji", r"(?:\s|\A):[a-z]{2,}(?:_[a-z]+)*:(?:\s|\z)"),
     ("placeholder", "filler text", r"(?i)lorem ipsum|dolor sit amet"),
     ("personal_data", "e-mail addresses", E_MAIL),
     ("personal_data", "masked e-mail addresses", MASKED_E_MAIL),

@@ -3,7 +3,7 @@
 A new kind of finding that one text decides on its own is an entry in `TEXT_CONDITIONS` and a record in cards/kinds.py.
 
 One pass over a text answers whether any of several patterns occurs, at about 1.5 ns a byte; a pass for each pattern costs as
-much again. So a survey looks for all of them in three passes (`examine_texts`), and each pattern is then searched in the few
+much again. So a survey looks for all of them in a few passes (`examine_texts`), and each pattern is then searched in the few
 texts that one of these has found (`mark_suspects`).
 """
 
@@ -244,8 +244,8 @@ PATTERNS = {
     for kind in dict.fromkeys(condition.kind for condition in TEXT_CONDITIONS if condition.pattern)
 }
 # Kinds whose patterns are searched in one pass. Of all patterns at once, the automaton of a search would outgrow its memory.
-_OF_PEOPLE, _OF_PROGRAMS = ("personal_data", "junk_text"), ("markup_residue", "placeholder", "prompt_residue")
-_PASSES = (_OF_PEOPLE, _OF_PROGRAMS, tuple(kind for kind in PATTERNS if kind not in (*_OF_PEOPLE, *_OF_PROGRAMS)))
+_PASSES = (("personal_data",), ("junk_text",), ("markup_residue", "placeholder", "prompt_residue"))
+_PASSES = (*_PASSES, tuple(kind for kind in PATTERNS if not any(kind in kinds for kinds in _PASSES)))
 MAX_SUSPECTS = 100_000  # texts in memory at once
 
 
