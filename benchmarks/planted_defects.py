@@ -616,6 +616,7 @@ PLANTERS: dict[str, Planter] = {
     "junk_text": change_texts(lambda text, rng: f"{text.split(' ')[0]} " * 20),
     "markup_residue": change_texts(insert("[b]жирно[/b]")),
     "placeholder": change_texts(insert("{name}")),
+    "spacing": change_texts(lambda text, rng: text.replace(" ", "  ")),
     "cut_text": Planter("Classification", plant_cut_texts),
     "boilerplate": Planter("Classification", plant_boilerplate),
     "csv_residue": change_texts(insert('""слово""')),

@@ -334,7 +334,7 @@ _KINDS = (
         "A later line or sentence of a text begins with a part of a prompt (`Human:`, `Assistant:`, `Instruction:` ...), and"
         " the text is not a transcript, which begins with one; or the text begins as language models do when they refuse or"
         " introduce an answer (`I'm sorry, but I cannot help`, `Sure! Here is`), or calls itself one; or it contains options to"
-        " choose from (`A) ... B) ... C) ...`) or an answer behind that word."),
+        " choose from (`A) wax B) honey C) pollen`) or an answer behind that word."),
     Kind("near_duplicate", "nearly the same text in an earlier row", "info",
         "A text (in pair tasks a pair) is a near-duplicate of an earlier one of its split, without being equal to it after"
         f" folding: {NEAR}; or, if the detail says so, it has the same words in another order; the detail counts those with"
@@ -402,6 +402,11 @@ _KINDS = (
         " with a full stop and ends with a capital letter, as if turned round; is mostly symbols (five in a row, and letters and"
         " digits are fewer than a quarter of it); ends in a loop, a character, word or phrase four times in a row or more, which"
         " is half of it or more; or contains base64 or another long code."),
+    Kind("spacing", "white space out of place", "info",
+        "A text has white space where none belongs, or lacks it: all its commas and full stops are set apart (`word , word .`),"
+        " several spaces follow a word of a sentence, none the end of a sentence (`word.Word`), letters are apart (`w o r d`), words are"
+        " run together (36 letters, ten of them different) or joined by underscores, lines are broken inside sentences (three"
+        " times), or it has tabs, or no-break spaces alone; the detail counts each."),
     Kind("markup_residue", "markup other than HTML, or code", "info",
         "A text contains markup of a wiki, of BBCode, Markdown or LaTeX, a heading in brackets (`[title]`), JSON, footnotes"
         " (`[12]`), brackets left empty, time codes, or lines of a program or a style sheet; the detail counts each."),

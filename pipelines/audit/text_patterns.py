@@ -96,7 +96,9 @@ UTF8_AS_OTHERS = (
     r"|├[ñ╢╝ƒäûÄÖ£⌐¿¬½¼¡«»░▒▓│┤╡╖╕╣║╗╜╛┐á]|ΓÇ[ôöÖ£¥ªóÿ]|(?:[–—][А-Я†°Ґ£§•¶І®©™Ђђ≠Ѓѓ∞±≤≥іµґЈЄєЇїЉљЊњ]){3}"
 )
 # Letters of Latin-1 as Mac OS Roman, cp437 or Windows-1251, inside words of other Latin letters.
-LATIN_AS_OTHERS = r"[A-Za-z][‰ˆ¸][a-z]|[A-Za-z][Σ÷ⁿ▀╖][a-z]|(?:[A-Za-z]{2}|(?:\A|[^A-Za-zА-яЁё])[A-Z])[дцьйбвклжищхыэзфяю][a-z]"
+LATIN_AS_OTHERS = (
+    r"[A-Za-z][‰ˆ¸][a-z]|[A-Za-z][Σ÷ⁿ▀╖][a-z]|(?:[A-Za-z]{2}|(?:\A|[^A-Za-zА-яЁё])[A-Z])[дцьйбвклжищхыэзфяю][a-z]"
+)
 # Windows-1251 as KOI8-R, like KOI8 above; as cp866; cp866 as Windows-1251; and Windows-1251 as the Cyrillic of Mac OS.
 _GARBLED_1251 = (
     "ЕМХ|ЯРЮ|НЦН|НКЭ|ЯРП|НПН|НБЮ|РЯЪ|ЯЙХ|ЯРБ|ХМЮ|МХЙ|ХКХ|ЩРН|ХРЭ|МШИ|КНБ|ЯРХ|ЮКХ|БЯЕ|ЮМХ|КЯЪ|РНП|ЮКЮ|ЮКЭ|ЮЙН|ЮЙЮ|ЕМЭ|ЦПЮ|ПНБ"
@@ -368,6 +370,15 @@ SEVERAL_RECORDS = (
     r'[^\s\d][,;\t]-?[0-9]+(?:\.[0-9]+)?"?\r?\n|"[,;\t][^\s",;()=\[\]{}<>]{1,20}"?\r?\n|"[,;\t]"[^"\n]*"\r?\n"'
     r'|\n"?[0-9A-Za-z_-]{1,40}[,;\t]"[^\s",]|\n[^\s,;]+[,;\t]-?[0-9]+[,;\t][^\s,;]'
 )
+# Punctuation as a tokenizer sets it apart, and as it is written.
+SET_APART, SET_CLOSE = r"\S [.,](?:\s|\z)", r"[\p{L}\p{N}][.,!?;:](?:\s|\z)"
+RUN_TOGETHER = "[A-Za-zÀ-ÿА-яЁё]{36}"
+
+
+def is_of_words(match: str) -> bool:
+    """Whether a run of letters is of many words, not a laugh or a key: small letters, ten of them different."""
+    return match[1:].islower() and len(set(match)) >= 10
+
 
 # Kind, part and pattern.
 RESIDUE = (
@@ -436,6 +447,13 @@ RESIDUE = (
     ("placeholder", "words for a text", FILLERS),
     ("placeholder", "names of emoji", r"(?:\s|\A):[a-z]{2,}(?:_[a-z]+)*:(?:\s|\z)"),
     ("placeholder", "filler text", r"(?i)lorem ipsum|dolor sit amet"),
+    ("spacing", "several spaces in a sentence", r"[A-Za-zА-яЁё,)]  +[^\s*|#<=-]"),
+    ("spacing", "no space after a sentence", r"[a-zа-яё]{2}[.!][A-ZА-ЯЁ][a-zа-яё]"),
+    ("spacing", "letters apart", r"(?:\A|\s)[A-Za-zА-яЁё](?:\s[A-Za-zА-яЁё]){6}(?:\s|\z|[.,])"),
+    ("spacing", "underscores for spaces", r"(?:\A|\s)(?:[A-Za-zА-яЁё]+_){4}"),
+    ("spacing", "no-break spaces for spaces", r"\A[^ ]*\x{A0}[^ ]*\x{A0}[^ ]*\z"),
+    ("spacing", "tabs", r"[^\s]\t[^\s]"),
+    ("spacing", "lines broken inside sentences", r"(?:[a-zа-яё,]\n[a-zа-яё][^\n]*){3}"),
     ("personal_data", "e-mail addresses", E_MAIL),
     ("personal_data", "masked e-mail addresses", MASKED_E_MAIL),
     ("personal_data", "phone numbers", PHONE),
@@ -447,6 +465,7 @@ RESIDUE = (
 # Kind, part, pattern, and what decides about each match of it.
 CHECKED = (
     ("junk_text", "encoded data", BASE64, is_encoded),
+    ("spacing", "words run together", RUN_TOGETHER, is_of_words),
     ("personal_data", "payment cards", CARD, is_card),
     ("personal_data", "bank accounts", IBAN, is_iban),
     ("personal_data", "insurance numbers", SNILS, is_russian_number),

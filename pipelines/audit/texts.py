@@ -40,6 +40,8 @@ from pipelines.audit.text_patterns import (
     RESIDUE,
     RIGHT_TO_LEFT,
     ROLE,
+    SET_APART,
+    SET_CLOSE,
     SPACE_FIRST,
     SPACE_LAST,
     STRAY_JOINER,
@@ -230,6 +232,11 @@ TEXT_CONDITIONS = (
     ),
     *(TextCondition(*residue) for residue in RESIDUE),
     TextCondition("encoding_residue", "literal escapes", ESCAPES, _outside_code(ESCAPES)),
+    TextCondition(
+        "spacing",
+        "punctuation set apart",
+        test=lambda text: text.received.str.contains(SET_APART) & ~text.received.str.contains(SET_CLOSE),
+    ),
     TextCondition("decomposed_letter", pattern=COMBINING, test=lambda text: _is_joined_by_nfc(text.received)),
     TextCondition("junk_text", "symbols", SYMBOLS, lambda text: _is_mostly_symbols(text.received)),
     TextCondition("junk_text", "loops", test=lambda text: _is_loop(text.received)),
@@ -244,7 +251,7 @@ PATTERNS = {
     for kind in dict.fromkeys(condition.kind for condition in TEXT_CONDITIONS if condition.pattern)
 }
 # Kinds whose patterns are searched in one pass. Of all patterns at once, the automaton of a search would outgrow its memory.
-_PASSES = (("personal_data",), ("junk_text",), ("markup_residue", "placeholder", "prompt_residue"))
+_PASSES = (("personal_data",), ("junk_text",), ("spacing",), ("markup_residue", "placeholder", "prompt_residue"))
 _PASSES = (*_PASSES, tuple(kind for kind in PATTERNS if not any(kind in kinds for kinds in _PASSES)))
 MAX_SUSPECTS = 100_000  # texts in memory at once
 

@@ -476,6 +476,10 @@ PLANTED = [
         "en-de/test.sentence1", 1, 1 / 4, ("c",), detail="variables 1, formats 1",
     ),
     PlantedFinding(
+        "spacing", "STS", with_value("default", "test", "sentence2", 1, "Bees , wax  and honey ."), "default/test.sentence2", 1,
+        1 / 4, ("b",), detail="several spaces in a sentence 1, punctuation set apart 1",
+    ),
+    PlantedFinding(
         "cut_text", "Classification",
         with_rows("default", "test", *((f"{'a ' * (n % 2)}{ORDERS[n]}"[:30], n % 3, COLOURS[n % 3]) for n in range(25))),
         "default/test.text", 25, 25 / 49, tuple(f"row {n}" for n in range(24, 29)),

@@ -91,6 +91,19 @@ FOUND = {
         *("wax ||| honey", "wax @@@ honey"),
     ],
     "decomposed_letter": ["мои\u0306", "е\u0308лка", "cafe\u0301", "\u1112\u1161\u11ab"],
+    "spacing": [
+        *(
+            "wax  of bees",
+            "in  , of 20",
+            "мёда  нет",
+            "the end.Then bees",
+            "мёд.Потом воск",
+            "b e e s f l y n",
+            "м ё д в у л ь е",
+        ),
+        *("the_bees_make_the_honey", "wax\thoney", "bees\nfly,\nand,\nbuzz"),
+        "всепчёлыделаютмёдивоскпотомулетятдомойвулей",
+    ],
     "markup_residue": [
         *("[[Мёд|мёда]]", "{{cite web|url=}}", "'''wax'''", "[b]wax[/b]", "[url=honey.example]", "[IMG]", "[quote]"),
         *("[wax](https://honey.example)", "![](wax.png) ![a](b)", "```", "|---|", "**pure wax**", "\n## Wax\n"),
@@ -247,6 +260,7 @@ WHOLE = {
         "array([1, 2])",
         "[0.5 1.5 2.5 3.5]",
     ],
+    "spacing": ["Bees , wax and honey .", "мёд\xa0и\xa0воск"],
     "csv_residue": ["The bees. nan", "мёдnan", "Wax. None", "wax NaN"],
     "prompt_residue": [
         *(
@@ -290,6 +304,15 @@ WHOLE = {
     ],
 }
 NOT_FOUND = [
+    *(
+        "The end.  Then bees.",
+        "Well , yes.",
+        "А и Б и В",
+        "snake_case_name",
+        "e.g. Bees",
+        "What! why",
+        "le\xa0miel est là",
+    ),
     *("a < b > c", "<name>", "< p>", "<3", "x<y", "<pretty>", "<<p", "AT&T;", "R & D;", "&copy=1", "&;", "&#;"),
     *("<Body>", "</ Link >", "</ pretty >"),
     *("\xa0", "é", "\x7f", "_x00_", "_xyzw_", "x000D"),
