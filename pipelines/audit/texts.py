@@ -142,6 +142,10 @@ def _is_mostly_symbols(suspect: pl.Expr) -> pl.Expr:
     return (visible >= MIN_SYMBOLS) & (4 * in_words < visible)
 
 
+def _is_set_apart(text: pl.Expr) -> pl.Expr:
+    return ~pl.when(text.str.contains(SET_APART)).then(text).str.contains(SET_CLOSE).fill_null(value=True)
+
+
 def _is_loop(text: pl.Expr) -> pl.Expr:
     """Whether a text ends in a loop; only texts whose end occurs in it three times are looked at."""
     end = text.str.strip_chars_end(" .,!?…\n")
@@ -235,7 +239,7 @@ TEXT_CONDITIONS = (
     TextCondition(
         "spacing",
         "punctuation set apart",
-        test=lambda text: text.received.str.contains(SET_APART) & ~text.received.str.contains(SET_CLOSE),
+        test=lambda text: _is_set_apart(text.received),
     ),
     TextCondition("decomposed_letter", pattern=COMBINING, test=lambda text: _is_joined_by_nfc(text.received)),
     TextCondition("junk_text", "symbols", SYMBOLS, lambda text: _is_mostly_symbols(text.received)),
