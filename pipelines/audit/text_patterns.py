@@ -156,20 +156,19 @@ _MISSING = (
 MISSING = rf"\A\s*(?:{_MISSING})[.!]?\s*\z"
 
 # What moderators leave of a text.
-_NO_LONGER = (
-    r"(?:этот |данный )?(?:комментарий|сообщение|пост|отзыв|рецензия|ответ|текст|запись|пользователь|аккаунт)(?: был[оа]?)?"
-    r" (?:удал[её]н|скрыт|заблокирован)[аоы]?(?: (?:модератором|администратором|администрацией|автором|пользователем))?"
-    r"|(?:this|the) (?:comment|post|message|tweet|review|account|question|answer|content|video|user)(?: has been| was| is)?"
-    r" (?:removed|deleted|unavailable|suspended|hidden|no longer available)(?: by [a-z ]{3,30})?"
-    r"|(?:deleted|removed) (?:by|user|account)(?: [a-z]+)?|tweet not (?:found|available)"
-    r"|(?:текст|содержание|описание) (?:отсутству|недоступ)[а-яё]+"
+NO_LONGER = (
+    r"\A[\[(< ]*(?:(?:[ЭэДд][а-я]+ )?(?:[Кк]омментарий|[Сс]ообщение|[Пп]ост|[Оо]тзыв|[Рр]ецензия|[Оо]твет|[Тт]екст|[Зз]апись"
+    r"|[Пп]ользователь|[Аа]ккаунт)(?: был[оа]?)? (?:удал[её]н|скрыт|заблокирован|отсутству|недоступ)[а-я]*"
+    r"(?: (?:модератором|администрацией|автором|пользователем))?"
+    r"|[Tt]h(?:is|e) (?:comment|post|message|tweet|review|account|question|answer|content|video|user)(?: has been| was| is)?"
+    r" (?:removed|deleted|unavailable|suspended|hidden|no longer available)(?: by [a-z]+ ?[a-z]*)?"
+    r"|(?:[Dd]elet|[Rr]emov)ed (?:by|user|account)(?: [a-z]+)?|[Tt]weet not (?:found|available))[\])>. !]*\z"
 )
-NO_LONGER = rf"(?i:\A[\[(<\s]*(?:{_NO_LONGER})[\])>.!\s]*\z)"
 # A field without a value, joined with a text.
 NO_VALUE = r"\s(?:nan|NaN|NULL|undefined)\z|[.!?»\"] ?None\z|[^A-Za-z\s]nan\z"
 FILLERS = (
-    r"(?i)\A\W*(?:test|тест|asdf[a-z]*|qwerty[a-z]*|xxx+|todo|fixme|фыва[а-я]*|йцукен[а-я]*|тестовый текст|sample text"
-    r"|(?:your |some |insert |enter )?text(?: goes)? here)\W*\z"
+    r"\A[\[(< ]*(?:[Tt](?:est|EST)|[Тт](?:ест|ЕСТ)|asdf[a-z]*|qwerty[a-z]*|xxx+|XXX+|TODO|FIXME|фыва[а-я]*|йцукен[а-я]*"
+    r"|[Ss]ample text|(?:[a-zA-Z]+ )?[Tt]ext (?:goes )?here)[\])>.! ]*\z"
 )
 
 IDENTIFIERS = (
@@ -178,19 +177,19 @@ IDENTIFIERS = (
     r"\.(?:jpe?g|png|gif|svg|webp|pdf|txt|csv|tsv|jsonl?|xml|html?|mp[34]|wav|docx?|xlsx?|zip|gz|parquet))\s*\z"
 )
 SERVER_MESSAGES = (
-    r"(?i)\A\W*(?:(?:error|http|ошибка)?[ :/]*(?:40[0-9]|429|50[0-4])[ :.-]+(?:not found|forbidden|unauthorized|bad request"
-    r"|bad gateway|too many requests|internal server error|service unavailable|gateway time-?out|страница|доступ)"
-    r"|access (?:to this page has been )?denied|page not found|(?:the|this) page (?:you (?:requested|are looking for)"
-    r"|can(?:no|'t be|not be|t be)|could not be)|(?:please )?(?:enable|turn on) (?:javascript|cookies)|just a moment\.\.\."
-    r"|checking your browser|attention required!|verify (?:that )?you are (?:a )?human|страница не найдена"
-    r"|доступ (?:к странице |к сайту )?(?:запрещ[её]н|ограничен)|(?:internal server error|bad gateway|service unavailable"
-    r"|gateway time-?out|connection (?:timed out|refused)|read timed out)\W*\z|traceback \(most recent)"
+    r"\A[\[(<* ]*(?:(?:(?:[Ee]rror|ERROR|HTTP|[Оо]шибка)[ :/]*)?(?:40[0-9]|429|50[0-4])[ :.-]+(?:[Nn]ot [Ff]ound|[Ff]orbidden"
+    r"|[Uu]nauthori|[Bb]ad [RG]|[Tt]oo [Mm]any|[Ii]nternal|[Ss]ervice|[Gg]ateway|[Сс]траница|[Дд]оступ)|[Aa]ccess [Dd]enied"
+    r"|[Pp]age [Nn]ot [Ff]ound|Th(?:e|is) page (?:you (?:requested|are looking for)|can(?:no|'t be|not be|t be)|could not be)"
+    r"|(?:Please )?(?:[Ee]nable|[Tt]urn on) (?:JavaScript|[Jj]avascript|cookies)|Just a moment\.\.\.|Checking your browser"
+    r"|Attention [Rr]equired!|Verify (?:that )?you are|Страница не найдена|Доступ (?:к [а-я]+ )?(?:запрещ[её]н|ограничен)"
+    r"|(?:Internal [Ss]erver [Ee]rror|Bad [Gg]ateway|Service [Uu]navailable|Gateway [Tt]ime-?out|Connection (?:timed out|refused)"
+    r"|Read timed out)[. !]*\z|Traceback \(most recent)"
 )
 WEB_PAGES = (
-    r"(?:Читать (?:далее|полностью|дальше|ещё)|Подробнее|Показать (?:ещё|полностью)|(?i:read (?:more|the full (?:story|article"
-    r"|review))|continue reading|show (?:more|less)|see more|view (?:more|full)))[ .…»>→\])]*\z"
-    r"|(?i:all rights reserved|все права защищены|we use cookies|uses cookies|используем (?:файлы )?cookie)"
-    r"|(?:©|\([cC]\)) ?(?:19|20)[0-9]{2}"
+    r"(?:Читать (?:далее|полностью|дальше|ещё)|Подробнее|Показать (?:ещё|полностью)|[Rr]ead (?:more|the full [a-z]+)"
+    r"|Continue reading|[Ss]how (?:more|less)|[Ss]ee more|[Vv]iew (?:more|full))[ .…»>→\])]*\z"
+    r"|[Aa]ll [Rr]ights [Rr]eserved|ALL RIGHTS|[Вв]се права защищены|[Ww]e use cookies|uses cookies"
+    r"|используем (?:файлы )?cookie|(?:©|\([cC]\)) ?(?:19|20)[0-9]{2}"
 )
 # A text that was turned round: it begins with a full stop and ends with a capital letter.
 TURNED = r"(?s)\A[.!?]+[a-zа-яё].*[A-ZА-ЯЁ]\z"
