@@ -255,8 +255,8 @@ PATTERNS = {
     for kind in dict.fromkeys(condition.kind for condition in TEXT_CONDITIONS if condition.pattern)
 }
 # Kinds whose patterns are searched in one pass. Of all patterns at once, the automaton of a search would outgrow its memory.
-_PASSES = (("personal_data",), ("junk_text",), ("spacing",), ("markup_residue", "placeholder", "prompt_residue"))
-_PASSES = (*_PASSES, tuple(kind for kind in PATTERNS if not any(kind in kinds for kinds in _PASSES)))
+_OWN = (("personal_data",), ("junk_text",), ("spacing",), ("markup_residue", "placeholder", "prompt_residue"))
+_PASSES = (*_OWN, tuple(kind for kind in PATTERNS if not any(kind in kinds for kinds in _OWN)))
 MAX_SUSPECTS = 100_000  # texts in memory at once
 
 

@@ -92,3 +92,15 @@ def test_judgements_are_compared_in_their_order_and_only_those_above_zero() -> N
     assert [(finding.kind, finding.location, finding.count) for finding in found] == [
         ("shifted_pairs", "qrels/test", COUNT)
     ]
+
+
+def test_pairs_with_their_sides_exchanged_are_told_by_what_one_side_alone_has() -> None:
+    questions, answers = [*FIRST], [*SECOND]
+    for row in range(10):
+        questions[row], answers[row] = answers[row], questions[row]
+    detail = "a question mark at the end: 92% of the first texts, 8% of the second, and the reverse in these pairs"
+    assert found(questions, pl.Series(answers))["swapped_texts"] == (10, detail)
+    questions[0], answers[0] = answers[0], questions[0]
+    assert "swapped_texts" not in found(questions, pl.Series(answers)), "nine pairs"
+    rhetorical = pl.Series([f"{text}?" if row < 15 else text for row, text in enumerate(SECOND)])
+    assert found(FIRST, rhetorical) == {}, "answers that ask, to questions"
