@@ -431,8 +431,10 @@ _KINDS = (
     Kind("spacing", "white space out of place", "info",
         "A text has white space where none belongs, or lacks it: all its commas and full stops are set apart (`word , word .`),"
         " several spaces follow a word of a sentence, none the end of a sentence (`word.Word`), letters are apart (`w o r d`),"
-        " words are run together (36 letters, ten of them different) or joined by underscores, lines are broken inside sentences"
-        " (three times), or it has tabs, or no-break spaces alone; the detail counts each."),
+        " words are run together (36 letters, or 25 of Cyrillic, ten of them different) or joined by underscores, lines are"
+        " broken inside sentences (three times), it has tabs, or no-break spaces alone; or, in"
+        f" {SHARES['clause']:.0%} of the texts, words are divided (`di vided`, `di- vided`) that are whole in three others or"
+        " more and there four times as frequent as one of the parts; the detail counts each."),
     Kind("markup_residue", "markup other than HTML, or code", "info",
         "A text contains markup of a wiki, of BBCode, Markdown or LaTeX, a heading in brackets (`[title]`), JSON, footnotes"
         " (`[12]`), brackets left empty, time codes, or lines of a program or a style sheet; the detail counts each."),

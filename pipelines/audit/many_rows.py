@@ -65,6 +65,7 @@ def audit_many_rows(task: tasks.Task, layout: tasks.Layout, frames: Frames, surv
                 *_find_cut_texts(texts, part, location),
                 *_find_misplaced_values(texts, survey, labels.get(split), location),
                 *_find_boilerplate(texts, part, survey[f"hash {column}"], location),
+                *_find_divided_words(texts, part["text"], location),
                 *_find_absent_characters(texts, part, survey[f"length {column}"], location),
                 *(find_telling_marks(texts, part, labels[split], location) if named else ()),
                 *(_find_named_labels(texts, part, labels[split], location) if named else ()),
@@ -224,6 +225,27 @@ def _find_boilerplate(
                 severity=severity,
             )
     return findings
+
+
+DIVIDED = re.compile(r"(?<![^\W_])([^\W\d_]+)-? (?=([^\W\d_]+))")
+
+
+def _find_divided_words(texts: pl.LazyFrame, part: pl.Series, location: Location) -> list[FindingRows]:
+    """A finding about texts with words that a space divides, and that more other texts have whole."""
+    some = part.str.to_lowercase()
+    counts = Counter(word for text in some for word in set(re.findall(r"[^\W\d_]+", text)))
+
+    def has_divided(text: str) -> bool:
+        pieces = ((first, second, counts[first + second]) for first, second in DIVIDED.findall(text.lower()))
+        return any(n > 2 and len(a + b) > 5 and 4 * min(counts[a], counts[b]) < n for a, b, n in pieces)
+
+    if sum(map(has_divided, some)) < CANDIDATE * max(MIN_RECURRING / 2, SHARES["clause"] * len(part)):
+        return []
+    is_divided = TEXT.map_elements(has_divided, return_dtype=pl.Boolean)
+    rows = texts.select("position", divided=is_divided).collect(engine="streaming")
+    if rows["divided"].sum() < max(MIN_RECURRING, SHARES["clause"] * len(rows)):
+        return []
+    return findings_where("spacing", location, rows, pl.col("divided"), detail="words divided by a space")
 
 
 def _propose_edges(texts: pl.Series) -> Iterator[Phrase]:

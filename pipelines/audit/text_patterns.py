@@ -106,7 +106,7 @@ _GARBLED_1251 = (
 )
 RUSSIAN_AS_OTHERS = (
     rf"[А-Яа-яё](?:{_GARBLED_1251})|(?:{_GARBLED_1251})[А-Яа-яё]|[р-я][ЁЄЇЎ√■∙][р-я]|[р-я]√|√[р-я]"
-    r"|[а-п][®¦§©¤¬«][а-п®¦§©¤¬ўҐЎЈ]|[Ґў][®¦§©¤¬«][а-п]|[а-ю]€(?:\s|[.,!?]|\z)"
+    r"|[а-п][®¦§©¤¬][а-п®¦§©¤¬ўҐЎЈ]|[Ґў][®¦§©¤¬][а-п]|ўҐ|[а-п]Ґ[а-п]|[а-ю]€(?:\s|[.,!?]|\z)"
 )
 # Mails (quoted-printable, MIME, UTF-7), addresses (`%D0%B2`, `a+b+c`), RTF, and escapes without their backslash.
 OTHER_ESCAPES = (
@@ -371,7 +371,7 @@ SEVERAL_RECORDS = (
 )
 # Punctuation as a tokenizer sets it apart, and as it is written.
 SET_APART, SET_CLOSE = r"[^\s] [.,](?:\s|\z)", r"[A-Za-zÀ-ÿА-яЁё0-9][.,!?;:](?:\s|\z)"
-RUN_TOGETHER = "[A-Za-zÀ-ÿА-яЁё]{36}"
+RUN_TOGETHER = "[A-Za-zÀ-ÿ]{36}|[А-яЁё]{25}"
 
 
 def is_of_words(match: str) -> bool:

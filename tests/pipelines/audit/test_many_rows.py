@@ -151,6 +151,17 @@ def test_what_some_texts_have_around_them_or_in_them_is_reported(
     assert of_texts(texts) == [(kind, severity, 40, detail)] * findings
 
 
+@pytest.mark.parametrize(("change", "findings"), [("bee keepers", 0), ("beeke epers", 1), ("beekee- pers", 1)])
+def test_words_that_a_space_divides_are_told_by_the_texts_that_have_them_whole(change: str, findings: int) -> None:
+    texts = [f"{text} A bee has keepers." for text in sentences(60)] + sentences(340)
+    texts = [
+        f"{text} The {change if 100 <= row < 120 else 'beekeepers' if row < 100 else 'hives'}."
+        for row, text in enumerate(texts)
+    ]
+    expected = [("spacing", "info", 20, "words divided by a space")]
+    assert [one for one in of_texts(texts) if one[0] == "spacing"] == expected * findings
+
+
 def test_characters_that_no_text_has_may_have_been_removed() -> None:
     def absent(texts: list[str]) -> list[tuple[str, int, str]]:
         return [(kind, count, detail) for kind, _, count, detail in of_texts(texts) if kind == "absent_characters"]
