@@ -45,8 +45,9 @@ SHINGLE_WORDS, SHINGLE_CHARACTERS = 3, 5  # in a run
 CONTAINED_RUN, MIN_CONTAINED_WORDS = 5, 8  # words: of a run, and of a text that is looked for in longer ones
 MAX_RARE_PERCENT = 5  # of the second texts of pairs that have a rare word
 MIN_BLOCK, MAX_PAIRS = 100, 2_000  # pairs that are judged together, and of a split
+MIN_SORTED = 20  # pairs that are judged where one side is sorted and the other is not
 # Standard errors by which the second text of a neighbouring row fits better; below -4 in all real datasets (sign test).
-MIN_SHIFT_LEAD = 4
+MIN_SHIFT_LEAD, MIN_RUN_LEAD = 4, 6  # of a run that was chosen because it fits
 # Of pairs, the share whose one side has what only the other has elsewhere (0.75 of it, and 0.25 here), and how much more often
 # than by chance.
 USUAL_SIDE, SWAPPED, SWAPPED_LEAD = 0.75, 0.01, 2
@@ -95,6 +96,7 @@ SHARES = MappingProxyType(
         "usual": 0.05,  # of what texts have in which a character is natural
         "one score": 0.8,
         "named label": 0.02,
+        "phrase": 0.05,
         "title": 0.5,
         "missing": 0.2,  # at most
         "gap of four": 0.75,  # of the range of all other scores, if these are at least four
@@ -314,13 +316,15 @@ _KINDS = (
         f" {2 * MAX_PAIRS:,} or more, a fixed part), as if they had been judged for other queries.",
         "judgements above zero that were compared"),
     Kind("pairs_at_chance", "pairs that fit no better than texts of different rows", "warning",
-        "The two texts of pairs fit no better than those of different rows, as in `qrels_at_chance`; in bitext, their lengths do"
-        " not either.", "pairs that were compared"),
+        "The two texts of pairs fit no better than those of different rows, as in `qrels_at_chance`; in bitext, their lengths"
+        f" do not either (of {MIN_SORTED} pairs or more where one side alone is in alphabetical order).",
+        "pairs that were compared"),
     Kind("shifted_pairs", "pairs shifted by a row", "warning",
         "The first text of pairs (in retrieval, the query of judgements above zero) fits the second text of the row before or"
         f" after better than its own, by {MIN_SHIFT_LEAD} standard errors: more of them share a rare word, as in"
-        " `qrels_at_chance`, or, in bitext, fit in length; in the whole split, or in one of up to 10 parts of at least"
-        f" {MIN_BLOCK // 2} pairs.", "pairs of these parts, as a share of those that were compared"),
+        " `qrels_at_chance`, or, in bitext, fit in length; in the whole split, in one of up to 10 parts of at least"
+        f" {MIN_BLOCK // 2} pairs, or in as many in a row by {MIN_RUN_LEAD} standard errors.",
+        "pairs of these parts, or of the run that fits best, as a share of those that were compared"),
     Kind("swapped_texts", "pairs with their sides exchanged", "warning",
         f"{SWAPPED:.0%} of the pairs of texts (of judgements above zero, queries and documents), and 10, have on one side what"
         f" {USUAL_SIDE:.0%} of the other side's texts have and {1 - USUAL_SIDE:.0%} of its own at most, and lack it on the other:"
@@ -385,8 +389,10 @@ _KINDS = (
         f" digits, capital, small or Latin letters; {BOILERPLATE_WORDS} words in a row; or a single word, if at least"
         f" {SHARES['word']:.0%} of the texts of a label have it and at most {SHARES['word elsewhere']:.0%} of the others, or the"
         f" reverse; for a label of less than {SHARES['told label']:.0%} of the rows this holds for everything else, and words"
-        f" never count (warning if the guess is right in {STRONG:.0%} of the cases); or {SHARES['named label']:.0%} of the texts"
-        f" begin or end with the name of their label, and {SHARES['word']:.0%} of those that do with any (warning).",
+        f" never count; {BOILERPLATE_WORDS} words in a row count too if {SHARES['phrase']:.0%} of the texts of a label have them,"
+        f" and a fiftieth of that share of the others (warning if the guess is right in {STRONG:.0%} of the cases); or"
+        f" {SHARES['named label']:.0%} of the texts begin or end with the name of their label, and {SHARES['word']:.0%} of those"
+        " that do with any (warning).",
         "labels; texts that begin or end so"),
     Kind("label_by_position", "position that tells the relevant candidate", "info",
         "The place of a candidate in the list of its query tells whether it is relevant, as lengths do in `label_by_length`, but"

@@ -21,7 +21,9 @@ from cards.kinds import (
     MAX_PAIRS,
     MAX_RARE_PERCENT,
     MIN_BLOCK,
+    MIN_RUN_LEAD,
     MIN_SHIFT_LEAD,
+    MIN_SORTED,
     STANDARD_ERRORS,
     SWAPPED,
     SWAPPED_LEAD,
@@ -146,7 +148,9 @@ def _judge_pairs(pairs: pl.DataFrame, kind: str, location: Location, measures: S
             max(_lead(table[start:stop], row, "own") for table in tables) >= MIN_SHIFT_LEAD for start, stop in spans
         ]
         shifted = min(count, sum(stop - start for start, stop in compress(spans, is_shifted)))
-        if shifted:
+        run, lead = max(_best_run(table, row) for table in tables)
+        if shifted or (run >= MIN_BLOCK // 2 and lead >= MIN_RUN_LEAD):
+            shifted = max(shifted, run)
             detail = (
                 f"{shares[row]} share a rare word with the second text of the {row} row, {shares['own']} with their own"
             )
@@ -154,10 +158,23 @@ def _judge_pairs(pairs: pl.DataFrame, kind: str, location: Location, measures: S
     own, other = tables[0]["own"], tables[0]["other"]
     is_chance = all(_lead(table, "own", "other") < STANDARD_ERRORS for table in tables)
     is_chance &= own.sum() <= max(2 * other.sum(), MIN_UNEQUAL)
-    if count >= MIN_BLOCK and is_chance and ((own != other).sum() >= MIN_UNEQUAL or len(tables) > 1):
+    is_sorted = [pairs[side].is_sorted() for side in ("first", "second")]
+    enough = MIN_BLOCK if is_sorted[0] == is_sorted[1] else MIN_SORTED
+    if count >= enough and is_chance and ((own != other).sum() >= MIN_UNEQUAL or len(tables) > 1):
         detail = f"{shares['own']} share a rare word, {shares['other']} of the texts of different rows"
+        detail += "; one side is in alphabetical order, the other is not" * (enough < MIN_BLOCK)
         findings.append(summary_finding(kind, location, count, 1.0, detail=detail))
     return findings
+
+
+def _best_run(table: pl.DataFrame, pairing: str) -> tuple[int, float]:
+    """The rows of the run in which a pairing is better than the own one most often, and by how many standard errors."""
+    steps = (table[pairing] > table["own"]).cast(pl.Int64) - (table[pairing] < table["own"]).cast(pl.Int64)
+    total = pl.concat([pl.Series([0]), steps.cum_sum()])
+    gain = total - total.cum_min()
+    end = int(gain.arg_max() or 0)
+    rows = int(total[: end + 1].reverse().arg_min() or 0)
+    return rows, int(gain[end]) / math.sqrt(max(rows, 1))
 
 
 def _lead(table: pl.DataFrame, pairing: str, other: str) -> float:

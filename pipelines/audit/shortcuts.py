@@ -308,7 +308,7 @@ def _find_order_of_scores(rule: Rule, rows: pl.DataFrame, location: Location) ->
     return [rule.finding(location, rows.height, [medians], detail, strength)]
 
 
-WORD = "the word"
+WORD, PHRASE = "the word", "the words"
 _SIGN = (
     r"[\p{P}\p{Sm}\p{Cf}\x{FE0F}--[?!()#@%&]]"  # smileys, exclamations, questions, hashtags and shares say something
 )
@@ -321,7 +321,7 @@ MARKS: dict[str, Callable[[pl.Expr], pl.Expr]] = {
         .str.strip_chars(" ")
         .str.split(" ")
     ),
-    "the words": lambda text: text.str.split(" ").list.eval(
+    PHRASE: lambda text: text.str.split(" ").list.eval(
         pl.concat_str([pl.element().shift(-step) for step in range(BOILERPLATE_WORDS)], separator=" ")
     ),
     "the first word": lambda text: text.str.extract_all(r"\A\S*[^\s\p{L}\p{M}]\S*"),
@@ -382,7 +382,10 @@ def _measure_marks(
     is_rare = pl.min_horizontal("inside", "outside") <= SHARES["word elsewhere"] + slack / 5
     is_strict = is_rare & (pl.max_horizontal("inside", "outside") >= SHARES["word"] - slack)
     is_telling = (is_large & is_form) | (is_strict & (is_large | is_form))
-    return told.filter(is_telling, pl.col("difference") >= 2 * MIN_STRENGTH - 1 - slack)
+    is_telling &= pl.col("difference") >= 2 * MIN_STRENGTH - 1 - slack
+    is_phrase = (pl.col("mark") == PHRASE) & (pl.col("inside") >= SHARES["phrase"] * (1 - 2 * slack))
+    is_phrase &= (50 * pl.col("outside") <= pl.col("inside")) & (pl.col("both") >= MIN_LABEL_ROWS * (1 - 8 * slack))
+    return told.filter(is_telling | is_phrase)
 
 
 def find_candidate_shortcuts(frames: Frames, split: str, corpus_survey: pl.DataFrame) -> list[FindingRows]:

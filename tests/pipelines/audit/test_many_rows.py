@@ -389,6 +389,17 @@ def test_a_word_must_be_far_more_frequent_than_a_character_and_smileys_are_words
         assert len(told(texts, labels)) == findings
 
 
+@pytest.mark.parametrize(("other", "findings"), [(0, 1), (3, 0)])
+def test_words_in_a_row_that_one_label_alone_has_now_and_then_tell_it(other: int, findings: int) -> None:
+    labels = ["wax", "honey"] * 300
+    texts = [
+        f"{text} To help provide for the hive." if row < (2 * other if row % 2 else 72) else text
+        for row, text in enumerate(sentences(600))
+    ]
+    expected = ("info", "wax: the words 'To help provide for the' in 12% of its texts, in 0% of all others (AUC 0.560)")
+    assert told(texts, labels) == [expected] * findings
+
+
 @pytest.mark.parametrize(("end", "findings"), [("~", 1), (" pollen", 0)])
 def test_the_name_of_a_small_topic_is_natural(end: str, findings: int) -> None:
     labels = ["rare"] * 30 + ["wax", "honey"] * 400
