@@ -38,7 +38,7 @@ from cards.kinds import (
 )
 from cards.manifest import Severity
 from pipelines.audit.findings import FindingRows, findings_where, summary_finding
-from pipelines.audit.shortcuts import find_telling_marks, row_labels, strength_within_groups
+from pipelines.audit.shortcuts import ID_COLUMNS, find_telling_marks, row_labels, strength_within_groups
 from pipelines.audit.survey import Surveys
 from pipelines.audit.tables import Frames, Location, model_input, read_column
 from pipelines.audit.texts import PATTERNS
@@ -506,8 +506,8 @@ def _measure_columns(
             if dates[1].median() < dates[0].median():  # type: ignore[operator]
                 yield column, "date (median)", dates, DIFFERENCES["dates"]
         # Numbers that begin again in each split are usual ids.
-        elif column == "id" and any(some.null_count() or some[-1] - some[0] >= 2 * len(some) for some in numbers):
+        elif column in ID_COLUMNS and any(some.null_count() or some[-1] - some[0] >= 2 * len(some) for some in numbers):
             first = pl.DataFrame({"id": values[0], "first": surveys[0]["texts"]}).unique("id", keep="first")
             rows = surveys[1].select("texts", id=values[1]).join(first, on="id", how="left", maintain_order="left")
             is_other = (rows["texts"] != rows["first"]).fill_null(value=False)
-            yield "id", "ids of other texts", [values[0].is_null(), is_other], DIFFERENCES["ids"]
+            yield column, "ids of other texts", [values[0].is_null(), is_other], DIFFERENCES["ids"]

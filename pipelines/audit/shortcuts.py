@@ -44,6 +44,7 @@ SHOWN_VALUES, SHOWN_CHARACTERS = 3, 40  # of a column, in an example
 
 # Names of columns that hold the label again, in words or as a number: no reader takes them for anything else.
 OF_LABEL = re.compile(r"label|class|target|categor|rating|stars|score|sentiment|emotion|intent|topic", re.IGNORECASE)
+ID_COLUMNS = ("id", "_id")  # the second in data that has no unique ids
 OVERLAP = "overlap"  # the column of a survey with the shared words of a pair
 CHANCE = 0.5
 
@@ -154,7 +155,7 @@ def find_leaking_columns(task: tasks.Task, frames: Frames, split: str) -> list[F
     labels = row_labels(task, rows[task.type.label])
     findings = []
     for column in columns:
-        values = _values(rows[column], is_id=column == "id")
+        values = _values(rows[column], is_id=column in ID_COLUMNS)
         if 1 < values.n_unique() < len(values):
             findings += _find_leaked_labels(values, labels, ("default", split, column))
     return findings
@@ -213,7 +214,7 @@ def _find_leaked_labels(values: pl.Series, labels: pl.Series, location: tuple[st
     )
     examples = [_describe_label(label, counts) for label in leaked["label"].head(EXAMPLES)]
     share = len(leaked) / by_label.height
-    strong = best["association"] >= STRONG and location[2] != "id" and not OF_LABEL.search(location[2])
+    strong = best["association"] >= STRONG and location[2] not in ID_COLUMNS and not OF_LABEL.search(location[2])
     return [
         summary_finding("label_leaking_column", location, len(leaked), share, examples, detail=detail, strong=strong)
     ]
