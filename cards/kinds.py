@@ -513,7 +513,8 @@ Two writers (language models) who had seen neither the auditor nor its tests pla
 alone: one from a list of defects, one from public reports (a link for each). Digests of both were kept before the auditor
 was changed. A third read what `check` and its profile found, and said whether it names the damage: its kind, its column
 and, within a fifth, its count. *At first* is what the auditor named when it saw the damage for the first time; *now* is
-after it was improved with what it had missed, so only the first is a measurement. `benchmarks/damage.py` plants,
+after it was improved with what it had missed, so only the first is a measurement. The 18 verdicts that changed last
+are of the improver, not of a third reader. `benchmarks/damage.py` builds the data from raw files and plants,
 `benchmarks/damage_verdicts.tsv` has each verdict.
 """
 MEASURED_HEADER = """\
