@@ -96,7 +96,10 @@ def clean_dataset(task_type: str, rows: int, rng: random.Random, texts: list[str
 
     def text() -> str:
         words = russian_words()
-        return next(pool, None) or " ".join(rng.choice(words) for _ in range(rng.randrange(8, 25))).capitalize() + "."
+        return (
+            next(pool, None)
+            or " ".join(rng.choice(words) for _ in range(rng.randrange(8, 25))).replace(" ", ", ", 1).capitalize() + "."
+        )
 
     def table(split: str) -> pl.DataFrame:
         numbers = [rng.randrange(4) for _ in range(rows)]
@@ -515,6 +518,17 @@ def plant_telling_character(tables: Tables, count: int, rng: random.Random) -> P
     return Planted(TASKS["Classification"], tables, frozenset({("default", "test")}), counts_once=True)
 
 
+def plant_swapped_texts(tables: Tables, count: int, rng: random.Random) -> Planted:
+    """Make a question of every first text, and exchange the sides of some pairs."""
+    is_swapped = pl.int_range(pl.len()).is_in(rng.sample(range(tables["default"]["test"].height), 3 * count))
+    first, second = pl.col("sentence1").str.strip_suffix(".") + "?", pl.col("sentence2")
+    tables["default"]["test"] = tables["default"]["test"].with_columns(
+        sentence1=pl.when(is_swapped).then(second).otherwise(first),
+        sentence2=pl.when(is_swapped).then(first).otherwise(second),
+    )
+    return Planted(TASKS["STS"], tables, frozenset({("default", "test")}), counts_once=True)
+
+
 PLANTERS: dict[str, Planter] = {
     "unexpected_table": Planter("Retrieval", plant_unexpected_table),
     "label_without_training_rows": Planter("Classification", plant_untrained_label),
@@ -616,6 +630,11 @@ PLANTERS: dict[str, Planter] = {
     "junk_text": change_texts(lambda text, rng: f"{text.split(' ')[0]} " * 20),
     "markup_residue": change_texts(insert("[b]жирно[/b]")),
     "placeholder": change_texts(insert("{name}")),
+    "swapped_texts": Planter("STS", plant_swapped_texts),
+    "absent_characters": change_table(
+        "Classification", "default", lambda frame: frame.with_columns(pl.col("text").str.to_lowercase())
+    ),
+    "spacing": change_texts(lambda text, rng: text.replace(" ", "  ")),
     "cut_text": Planter("Classification", plant_cut_texts),
     "boilerplate": Planter("Classification", plant_boilerplate),
     "csv_residue": change_texts(insert('""слово""')),

@@ -44,8 +44,12 @@ SHINGLE_WORDS, SHINGLE_CHARACTERS = 3, 5  # in a run
 CONTAINED_RUN, MIN_CONTAINED_WORDS = 5, 8  # words: of a run, and of a text that is looked for in longer ones
 MAX_RARE_PERCENT = 5  # of the second texts of pairs that have a rare word
 MIN_BLOCK, MAX_PAIRS = 100, 2_000  # pairs that are judged together, and of a split
+MIN_SORTED = 20  # pairs that are judged where one side is sorted and the other is not
 # Standard errors by which the second text of a neighbouring row fits better; below -4 in all real datasets (sign test).
-MIN_SHIFT_LEAD = 4
+MIN_SHIFT_LEAD, MIN_RUN_LEAD = 4, 6  # of a run that was chosen because it fits
+# Of pairs, the share whose one side has what only the other has elsewhere (0.75 of it, and 0.25 here), and how much more often
+# than by chance.
+USUAL_SIDE, SWAPPED, SWAPPED_LEAD = 0.75, 0.01, 2
 FREQUENT_POSITIVE, MIN_FREQUENT = 0.2, 10  # of the queries, and queries, that a frequent positive is relevant for
 MIN_SENTENCE = 20  # characters; a shorter sentence recurs in good texts: `Yes.`
 LENGTH_OUTLIER_FACTOR = 10  # between the median length and that of an outlier
@@ -72,6 +76,8 @@ LABEL_IMBALANCE_FACTOR = 10  # between the rows of the most frequent label and t
 # What shows only over many rows.
 # Texts of a column, those of them that have something in common, and words of a text that recurs.
 MIN_TEXTS, MIN_RECURRING, BOILERPLATE_WORDS = 100, 20, 5
+MIN_CHARACTERS = 10_000  # of a column, for what none of them is to mean something
+SHORT_TRAIN = 2  # times as many rows of another split are more than usual
 SPIKE_WINDOW, MIN_SPIKE = 0.9, 3  # of the greatest length, and times the texts of each length from there on
 STRONG = 0.9  # a strength, an association or a difference from which an info is a warning: guessing comes to a score of about 90
 # The least shares of texts; in brackets what real datasets have, where they have the most.
@@ -83,6 +89,14 @@ SHARES = MappingProxyType(
         "words": 0.2,  # 0.1: questions that begin alike
         "start or end": 0.9,
         "unpaired quotation mark": 0.05,  # 0.02: sentences of news
+        "quotation marks": 0.015,  # 0.013: sentences of news
+        "number first": 0.03,  # 0.005
+        "lost letters": 0.02,  # 0.003: people write no space after a question
+        "usual": 0.05,  # of what texts have in which a character is natural
+        "one score": 0.8,
+        "named label": 0.02,
+        "phrase": 0.05,
+        "title": 0.5,
         "missing": 0.2,  # at most
         "gap of four": 0.75,  # of the range of all other scores, if these are at least four
         "gap of two": 3,  # if they are fewer
@@ -206,7 +220,7 @@ _KINDS = (
         " says so, only after folding.", "rows after the first; after folding, distinct pairs", exact_or_folded=True),
     Kind("swapped_pair", "pair repeated in reverse order", "warning",
         "A pair occurs in reverse order in an earlier row of its split or, if the detail says so, in an earlier split"
-        " (pair classification and STS)."),
+        " (pair classification, STS and, within a split, training data)."),
     Kind("duplicate_text", "repeated text", "warning",
         "A text also occurs in an earlier row of its split, either exactly or, if the detail says so, only after folding (of rows"
         f" with labels or of several splits, {MEANINGFUL}; info if texts recur by design: the queries and candidates of"
@@ -220,7 +234,9 @@ _KINDS = (
     Kind("encoding_residue", "traces of a wrong decoding", "warning",
         "A text contains the traces of a wrong decoding: U+FFFD, a control character (C0, except tab and line ends, or C1),"
         " U+2028 or U+2029, an escape (`_x000D_`, `\\u0435`, `\\xd0`, or `\\n` outside programs), question marks for letters"
-        " (`пр?вет`), or Russian in KOI8-R read as Windows-1251, in UTF-8 read as cp866, in Windows-1251 read as Latin-1; or it"
+        f" (`пр?вет`; also before or in words, in {SHARES['lost letters']:.0%} of the texts), Russian in one encoding read"
+        " as another (KOI8-R, Windows-1251, cp866, UTF-8), or UTF-8 or Latin-1 read as Mac OS Roman, cp437, Windows-1250 or"
+        " Windows-1251; escapes of mails and addresses (`=D0=BF`, `%D0%BF`, `a+b+c`); or it"
         " is a printed value (`b'...'`, `['a', 'b']`)."),
     Kind("html_residue", "HTML tags or character references", "warning",
         "A text contains a tag of HTML or of MediaWiki (`<ref>`) with a name in lower or in upper case (`<link>` only with an"
@@ -228,8 +244,8 @@ _KINDS = (
         " ones (`&nbsp`) also without their semicolon."),
     Kind("preprocessing_residue", "traces of preprocessing", "warning",
         "A text contains a bracket as a treebank writes it (`-LRB-`), a link that lost letters of its scheme (`tts://`), a token"
-        " of a language model (`<unk>`, `[CLS]`, `<|im_start|>`), or words that a tokenizer divided (`▁`, `##ing`, `@@`): it is"
-        " not what was written."),
+        " of a language model (`<unk>`, `[CLS]`, `<|im_start|>`), words that a tokenizer (`▁`, `##ing`, `@@`) or the end of a"
+        " line divided, or ligatures of a typesetter (`ﬁ`): it is not what was written."),
     Kind("invisible_character", "invisible characters", "warning",
         "A text contains a character that a reader does not see and a tokenizer does: a soft hyphen, a zero-width space or"
         " joiner, a byte order mark, a mark of writing direction; those of emoji and those that Arabic, Hebrew and Indic"
@@ -256,21 +272,24 @@ _KINDS = (
     Kind("cut_text", "texts cut at one length", "warning",
         f"At least {SHARES['greatest length']:.0%} of the texts of a column, and {MIN_RECURRING}, have exactly its greatest"
         f" length in characters, bytes or words, {MIN_SPIKE} times as many as have each length in the {1 - SPIKE_WINDOW:.0%}"
-        " below it, and at least half of them do not end a sentence.",
-        "texts of the greatest length"),
+        " below it, and at least half of them do not end a sentence; or no text has a comma, and some do not end a sentence.",
+        "texts of the greatest length; texts that do not end a sentence"),
     Kind("boilerplate", "text that recurs in many texts", "warning",
         f"A text recurs in different texts of a column of {MIN_TEXTS} or more, in {MIN_RECURRING} of them: a line, or a clause"
         f" between `.,;:!?`, of {BOILERPLATE_WORDS} words or more in {SHARES['clause']:.0%}; any {BOILERPLATE_WORDS} words in a"
         f" row in {SHARES['words']:.0%}; the form of texts that differ in their numbers alone, in"
         f" {SHARES['numbered form']:.1%}, or in one word beside {BOILERPLATE_WORDS} others, in"
         f" {SHARES['clause']:.0%}; three characters or more at the start or at the end of {SHARES['start or end']:.0%} (info,"
-        " because all texts change alike).",
+        f" because all texts change alike); text and a colon at the start of {SHARES['clause']:.0%}, a number and a full stop in"
+        f" {SHARES['number first']:.0%} (info); or, as info, {SHARES['title']:.0%} of documents have the same title.",
         "texts that have it"),
     Kind("csv_residue", "traces of a table read wrongly", "warning",
         "A text contains what a reader of CSV should have removed: doubled quotation marks beside a word, or several"
-        " records with their separators and line breaks; or it has one quotation mark, at its start or end, as"
+        " records with their separators and line breaks; or it ends in a field without a value (`nan`) or contains a separator"
+        " (`|||`); or it has one quotation mark, at its start or end, as"
         f" {SHARES['unpaired quotation mark']:.0%} of the texts do; or it is the header of a column, or one of the labels, as"
-        f" more than {SHARES['labels as texts']:.1%} of the texts are, where the median text has 20 characters or more."),
+        f" more than {SHARES['labels as texts']:.1%} of the texts are, where the median text has 20 characters or more; or, as"
+        f" info, it is between quotation marks, as {SHARES['quotation marks']:.1%} of the texts are."),
     Kind("missing_label", "label or score that seems to mean none", "warning",
         f"A label or score that at most {SHARES['missing']:.0%} of the rows have is the only negative number beside three others"
         f" or more; or a score is as far from all others as {SHARES['gap of four']:.0%} of their range, if they are four or more"
@@ -299,13 +318,20 @@ _KINDS = (
         f" {2 * MAX_PAIRS:,} or more, a fixed part), as if they had been judged for other queries.",
         "judgements above zero that were compared"),
     Kind("pairs_at_chance", "pairs that fit no better than texts of different rows", "warning",
-        "The two texts of pairs fit no better than those of different rows, as in `qrels_at_chance`; in bitext, their lengths do"
-        " not either.", "pairs that were compared"),
+        "The two texts of pairs fit no better than those of different rows, as in `qrels_at_chance`; in bitext, their lengths"
+        f" do not either (of {MIN_SORTED} pairs or more where one side alone is in alphabetical order).",
+        "pairs that were compared"),
     Kind("shifted_pairs", "pairs shifted by a row", "warning",
         "The first text of pairs (in retrieval, the query of judgements above zero) fits the second text of the row before or"
         f" after better than its own, by {MIN_SHIFT_LEAD} standard errors: more of them share a rare word, as in"
-        " `qrels_at_chance`, or, in bitext, fit in length; in the whole split, or in one of up to 10 parts of at least"
-        f" {MIN_BLOCK // 2} pairs.", "pairs of these parts, as a share of those that were compared"),
+        " `qrels_at_chance`, or, in bitext, fit in length; in the whole split, in one of up to 10 parts of at least"
+        f" {MIN_BLOCK // 2} pairs, or in as many in a row by {MIN_RUN_LEAD} standard errors.",
+        "pairs of these parts, or of the run that fits best, as a share of those that were compared"),
+    Kind("swapped_texts", "pairs with their sides exchanged", "warning",
+        f"{SWAPPED:.0%} of the pairs of texts (of judgements above zero, queries and documents), and 10, have on one side what"
+        f" {USUAL_SIDE:.0%} of the other side's texts have and {1 - USUAL_SIDE:.0%} of its own at most, and lack it on the other:"
+        " a question mark or an end of a sentence at the end, a capital letter first, Latin or Cyrillic letters"
+        f" ({SWAPPED_LEAD} times as many as by chance).", "pairs that were compared"),
     Kind("frequent_positive", "document relevant for many queries", "warning",
         f"A document is relevant for at least {FREQUENT_POSITIVE:.0%} of the queries of its split, and for {MIN_FREQUENT} or"
         " more, ten times as many as if all documents were relevant for equally many.", "judgements above zero"),
@@ -313,7 +339,8 @@ _KINDS = (
         "A value violates a rule of `checks.yaml` (docs/checking.md), with whose name the detail begins (error or info if it"
         " says so).", reported=True),
     Kind("missing_value_text", "text that says that there is none", "warning",
-        "A text only says that something is missing: `N/A`, `None`, `-`, `#REF!`, `[deleted]`, `не указано`."),
+        "A text only says that something is missing: `N/A`, `None`, `-`, `#REF!`, `[deleted]`, `не указано`,"
+        " `This comment was removed`."),
     Kind("short_text", "text of a single character", "info",
         "A text is a single character, ignoring surrounding white space."),
     Kind("surrounding_whitespace", "white space around a text", "info",
@@ -322,7 +349,8 @@ _KINDS = (
         "A text ends with two full stops, ignoring white space: `..`, not `...`."),
     Kind("repeated_sentence", "sentence repeated within a text", "info",
         f"A sentence with {MIN_SENTENCE} characters or more between its `.`, `!` and `?` occurs twice in a text (not looked"
-        " for in the documents of retrieval)."),
+        " for in the documents of retrieval); or a document begins with its title, as a heading, so that a model reads it"
+        " twice."),
     Kind("personal_data", "personal data", "info",
         "A text contains what has the form of an e-mail address (also masked: `name [at] host`), a phone number (North American,"
         " Russian, or with a country code), a postal address (of the United States with its ZIP code, of Russia with street and"
@@ -332,7 +360,8 @@ _KINDS = (
     Kind("prompt_residue", "part of a prompt", "info",
         "A later line or sentence of a text begins with a part of a prompt (`Human:`, `Assistant:`, `Instruction:` ...), and"
         " the text is not a transcript, which begins with one; or the text begins as language models do when they refuse or"
-        " introduce an answer (`I'm sorry, but I cannot help`, `Sure! Here is`), or calls itself one."),
+        " introduce an answer (`I'm sorry, but I cannot help`, `Sure! Here is`), or calls itself one; or it contains options to"
+        " choose from (`A) wax B) honey C) pollen`) or an answer behind that word."),
     Kind("near_duplicate", "nearly the same text in an earlier row", "info",
         "A text (in pair tasks a pair) is a near-duplicate of an earlier one of its split, without being equal to it after"
         f" folding: {NEAR}; or, if the detail says so, it has the same words in another order; the detail counts those with"
@@ -362,8 +391,11 @@ _KINDS = (
         f" digits, capital, small or Latin letters; {BOILERPLATE_WORDS} words in a row; or a single word, if at least"
         f" {SHARES['word']:.0%} of the texts of a label have it and at most {SHARES['word elsewhere']:.0%} of the others, or the"
         f" reverse; for a label of less than {SHARES['told label']:.0%} of the rows this holds for everything else, and words"
-        f" never count (warning if the guess is right in {STRONG:.0%} of the cases).",
-        "labels"),
+        f" never count; {BOILERPLATE_WORDS} words in a row count too if {SHARES['phrase']:.0%} of the texts of a label have them,"
+        f" and a fiftieth of that share of the others (warning if the guess is right in {STRONG:.0%} of the cases); or"
+        f" {SHARES['named label']:.0%} of the texts begin or end with the name of their label, and {SHARES['word']:.0%} of those"
+        " that do with any (warning).",
+        "labels; texts that begin or end so"),
     Kind("label_by_position", "position that tells the relevant candidate", "info",
         "The place of a candidate in the list of its query tells whether it is relevant, as lengths do in `label_by_length`, but"
         f" in at least {MIN_POSITION_STRENGTH:.0%} of the cases (a warning from {STRONG:.0%} on).",
@@ -376,12 +408,12 @@ _KINDS = (
         f" {DIFFERENCES['length']} in length, {DIFFERENCES['label']} in a label, {DIFFERENCES['scores']} in scores,"
         f" {DIFFERENCES['rounding']} in scores of no or one decimal, {DIFFERENCES['dates']} in dates, if it is older, and"
         f" {DIFFERENCES['ids']} in ids of other texts; of what holds or not, this is the difference in shares (warning from"
-        f" {STRONG} on).",
+        f" {STRONG} on); or it has more than {SHORT_TRAIN} times as many rows as train.",
         "rows of the split"),
-    Kind("binary_score", "only two scores", "info",
-        f"The scores of a split of {MIN_LABEL_ROWS} rows or more are only two, so that they order little: it is rather a pair"
-        " classification.",
-        "rows of the split"),
+    Kind("binary_score", "only two scores, or mostly one", "info",
+        f"The scores of a split of {MIN_LABEL_ROWS} rows or more are only two, or {SHARES['one score']:.0%} are one and the same,"
+        " so that they order little: it is rather a pair classification.",
+        "rows of the split; rows with the same score"),
     Kind("label_sorted", "rows sorted by label", "info",
         f"Rows with the same label follow each other: in a split of {MIN_ORDERED_ROWS} rows or more, the share of rows with"
         f" the label of the row before is at least {MIN_ORDER:.0%} of the way from its value in a random order to 1 (scores"
@@ -395,15 +427,29 @@ _KINDS = (
         "A text contains a letter and a combining mark that Unicode joins into one character (NFC): `й` or `é` in two characters,"
         " which other texts with the same words do not match."),
     Kind("junk_text", "text that is not language", "info",
-        "A text is only links; is mostly symbols (five in a row, and letters and digits are fewer than a quarter of it); ends in"
-        " a loop, a character, word or phrase four times in a row or more, which is half of it or more; or contains base64 or"
-        " another long code."),
+        "A text is only links, an identifier or the name of a file, or the message of a server (`404 Not Found`); contains what"
+        " web pages have around texts (`Read more`, `All rights reserved`), advertising, or words in mathematical letters; begins"
+        " with a full stop and ends with a capital letter, as if turned round; is mostly symbols (five in a row, and letters and"
+        " digits are fewer than a quarter of it); ends in a loop, a character, word or phrase four times in a row or more, which"
+        " is half of it or more; or contains base64 or another long code."),
+    Kind("absent_characters", "characters that no text has", "info",
+        f"No text of a column of {MIN_TEXTS} texts and {MIN_CHARACTERS:,} characters (the median text has {MIN_SENTENCE}) has a"
+        " comma, any punctuation, a capital letter or, where its frequent words are German, French, Spanish, Portuguese, Polish"
+        " or Czech, an umlaut or another letter of these languages: a program may have removed them.", "texts"),
+    Kind("spacing", "white space out of place", "info",
+        "A text has white space where none belongs, or lacks it: all its commas and full stops are set apart (`word , word .`),"
+        " several spaces follow a word of a sentence, none the end of a sentence (`word.Word`), letters are apart (`w o r d`),"
+        " words are run together (36 letters, or 25 of Cyrillic, ten of them different) or joined by underscores, lines are"
+        " broken inside sentences (three times), it has tabs, or no-break spaces alone; or, in"
+        f" {SHARES['clause']:.0%} of the texts, words are divided (`di vided`, `di- vided`) that are whole in three others or"
+        " more and there four times as frequent as one of the parts; the detail counts each."),
     Kind("markup_residue", "markup other than HTML, or code", "info",
-        "A text contains markup of a wiki, of BBCode, Markdown or LaTeX, a heading in brackets (`[title]`), JSON, or lines of a"
-        " program or a style sheet; the detail counts each."),
+        "A text contains markup of a wiki, of BBCode, Markdown or LaTeX, a heading in brackets (`[title]`), JSON, footnotes"
+        " (`[12]`), brackets left empty, time codes, or lines of a program or a style sheet; the detail counts each."),
     Kind("placeholder", "placeholder", "info",
         "A text contains a placeholder: a variable (`{name}`, `{{ name }}`, `%s`), a name for what was left out (`<NAME>`,"
-        " `[REDACTED]`, `[Your name]`), or `lorem ipsum`."),
+        " `[REDACTED]`, `[Your name]`), the name of an emoji (`:smile:`), or `lorem ipsum`; or it is only a word typed"
+        " for one (`test`, `asdf`)."),
     Kind("split_disagrees", "labels that disagree with those of another split", "warning",
         "A model that learned from the first split is right on another one far less often than on the first itself, in folds, or"
         " labels look shifted by rows, permuted, inverted or of another scale, as the detail says; of pairs, scores are compared"
@@ -483,7 +529,8 @@ Two writers (language models) who had seen neither the auditor nor its tests pla
 alone: one from a list of defects, one from public reports (a link for each). Digests of both were kept before the auditor
 was changed. A third read what `check` and its profile found, and said whether it names the damage: its kind, its column
 and, within a fifth, its count. *At first* is what the auditor named when it saw the damage for the first time; *now* is
-after it was improved with what it had missed, so only the first is a measurement. `benchmarks/damage.py` plants,
+after it was improved with what it had missed, so only the first is a measurement. The 18 verdicts that changed last
+are of the improver, not of a third reader. `benchmarks/damage.py` builds the data from raw files and plants,
 `benchmarks/damage_verdicts.tsv` has each verdict.
 """
 MEASURED_HEADER = """\

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import damage
 from tests.support.paths import ROOT
 
 SCRIPTS = sorted((ROOT / "benchmarks").glob("*.py"))
@@ -87,3 +88,16 @@ def test_each_damage_has_a_verdict() -> None:
     ]
     assert judged == planted
     assert {line.split("\t")[at] for line in lines for at in (3, 4)} == {"named", "part", "none"}
+
+
+@pytest.mark.slow
+def test_the_data_that_damages_are_planted_into_are_built_from_raw_files(real_sources: Path, tmp_path: Path) -> None:
+    damage.write_data(real_sources, tmp_path)
+    for writer in ("described", "reported"):
+        for planted in importlib.import_module(f"benchmarks.damage_{writer}").DAMAGES:
+            tables = damage.read(tmp_path, planted.dataset)
+            assert {place.rpartition("/")[0].replace("/", " ") for place in planted.plant(tables)[1].where} <= {
+                " ".join(table) for table in tables
+            }
+    kinopoisk = damage.read(tmp_path, "kinopoisk-classification")
+    assert [len(kinopoisk["default", split]) for split in ("train", "test")] == [1_800, 673]

@@ -17,7 +17,18 @@ import numpy as np
 import polars as pl
 
 from builders import tasks
-from cards.kinds import MAX_PAIRS, MAX_RARE_PERCENT, MIN_BLOCK, MIN_SHIFT_LEAD, STANDARD_ERRORS
+from cards.kinds import (
+    MAX_PAIRS,
+    MAX_RARE_PERCENT,
+    MIN_BLOCK,
+    MIN_RUN_LEAD,
+    MIN_SHIFT_LEAD,
+    MIN_SORTED,
+    STANDARD_ERRORS,
+    SWAPPED,
+    SWAPPED_LEAD,
+    USUAL_SIDE,
+)
 from pipelines.audit.copies.shingles import read_words
 from pipelines.audit.findings import FindingRows, summary_finding
 from pipelines.audit.tables import Frames, Location, count_rows, model_input, model_inputs, text_layouts
@@ -30,14 +41,43 @@ Measure = Callable[[pl.DataFrame], pl.DataFrame]
 def find_unrelated_pairs(task: tasks.Task, frames: Frames, split: str) -> list[FindingRows]:
     """The findings about pairs of a split, or judgements above zero, that do not belong together; none for single texts."""
     if "qrels" in frames:
-        return _judge_pairs(_read_judged(frames, split), "qrels_at_chance", ("qrels", split, ""), [_share_words])
+        pairs, location = _read_judged(frames, split), ("qrels", split, "")
+        return _judge_pairs(pairs, "qrels_at_chance", location, [_share_words]) + _find_swapped_texts(pairs, location)
     findings, measures = [], [_share_words, *([_compare_lengths] if isinstance(task, tasks.BitextMining) else [])]
     for layout in text_layouts(task):
         if len(layout.text) > 1:
             texts = dict(zip(("first", "second"), model_inputs(layout).values(), strict=True))
             pairs = _thin_out(frames[layout.config][split].select(**texts))
             findings += _judge_pairs(pairs, "pairs_at_chance", (layout.config, split, ""), measures)
+            findings += _find_swapped_texts(pairs, (layout.config, split, ""))
     return findings
+
+
+# What the texts of one side may have and those of the other lack.
+SIDE_MARKS = {
+    "a question mark at the end": r"\?[\s\"»)]*\z",
+    "an end of a sentence": r"[.!…][\s\"»)]*\z",
+    "a capital letter first": r"\A\P{L}*\p{Lu}",
+    "Latin letters": r"\p{Latin}",
+    "Cyrillic letters": r"\p{Cyrillic}",
+}
+
+
+def _find_swapped_texts(pairs: pl.DataFrame, location: Location) -> list[FindingRows]:
+    """A finding about pairs (`first`, `second`) in which the sides look exchanged: one has what only the other has elsewhere."""
+    for name, pattern in SIDE_MARKS.items():
+        has = pairs.select(pl.col("first", "second").str.contains(pattern).fill_null(value=False))
+        for one, other in (("first", "second"), ("second", "first")):
+            usual, rare = (float(has[side].sum()) / max(len(has), 1) for side in (one, other))
+            swapped = int((~has[one] & has[other]).sum())
+            # Were both sides independent, so many would be by chance.
+            least = max(MIN_UNEQUAL, SWAPPED * len(has), SWAPPED_LEAD * (1 - usual) * rare * len(has))
+            if usual >= USUAL_SIDE and rare <= 1 - USUAL_SIDE and swapped >= least:
+                detail = (
+                    f"{name}: {usual:.0%} of the {one} texts, {rare:.0%} of the {other}, and the reverse in these pairs"
+                )
+                return [summary_finding("swapped_texts", location, swapped, swapped / len(has), detail=detail)]
+    return []
 
 
 def _thin_out(rows: pl.LazyFrame) -> pl.DataFrame:
@@ -108,7 +148,9 @@ def _judge_pairs(pairs: pl.DataFrame, kind: str, location: Location, measures: S
             max(_lead(table[start:stop], row, "own") for table in tables) >= MIN_SHIFT_LEAD for start, stop in spans
         ]
         shifted = min(count, sum(stop - start for start, stop in compress(spans, is_shifted)))
-        if shifted:
+        run, lead = max(_best_run(table, row) for table in tables)
+        if shifted or (run >= MIN_BLOCK // 2 and lead >= MIN_RUN_LEAD):
+            shifted = max(shifted, run)
             detail = (
                 f"{shares[row]} share a rare word with the second text of the {row} row, {shares['own']} with their own"
             )
@@ -116,10 +158,23 @@ def _judge_pairs(pairs: pl.DataFrame, kind: str, location: Location, measures: S
     own, other = tables[0]["own"], tables[0]["other"]
     is_chance = all(_lead(table, "own", "other") < STANDARD_ERRORS for table in tables)
     is_chance &= own.sum() <= max(2 * other.sum(), MIN_UNEQUAL)
-    if count >= MIN_BLOCK and is_chance and ((own != other).sum() >= MIN_UNEQUAL or len(tables) > 1):
+    is_sorted = [pairs[side].is_sorted() for side in ("first", "second")]
+    enough = MIN_BLOCK if is_sorted[0] == is_sorted[1] else MIN_SORTED
+    if count >= enough and is_chance and ((own != other).sum() >= MIN_UNEQUAL or len(tables) > 1):
         detail = f"{shares['own']} share a rare word, {shares['other']} of the texts of different rows"
+        detail += "; one side is in alphabetical order, the other is not" * (enough < MIN_BLOCK)
         findings.append(summary_finding(kind, location, count, 1.0, detail=detail))
     return findings
+
+
+def _best_run(table: pl.DataFrame, pairing: str) -> tuple[int, float]:
+    """The rows of the run in which a pairing is better than the own one most often, and by how many standard errors."""
+    steps = (table[pairing] > table["own"]).cast(pl.Int64) - (table[pairing] < table["own"]).cast(pl.Int64)
+    total = pl.concat([pl.Series([0]), steps.cum_sum()])
+    gain = total - total.cum_min()
+    end = int(gain.arg_max() or 0)
+    rows = int(total[: end + 1].reverse().arg_min() or 0)
+    return rows, int(gain[end]) / math.sqrt(max(rows, 1))
 
 
 def _lead(table: pl.DataFrame, pairing: str, other: str) -> float:

@@ -24,19 +24,24 @@ from cards.kinds import (
     BOILERPLATE_WORDS,
     DIFFERENCES,
     LONG_TEXT_WORDS,
+    MIN_CHARACTERS,
     MIN_LABEL_ROWS,
     MIN_RECURRING,
+    MIN_SENTENCE,
     MIN_SPIKE,
     MIN_TEXTS,
     SHARES,
+    SHORT_TRAIN,
     SPIKE_WINDOW,
     STANDARD_ERRORS,
     STRONG,
 )
+from cards.manifest import Severity
 from pipelines.audit.findings import FindingRows, findings_where, summary_finding
-from pipelines.audit.shortcuts import find_telling_marks, row_labels, strength_within_groups
+from pipelines.audit.shortcuts import ID_COLUMNS, find_telling_marks, row_labels, strength_within_groups
 from pipelines.audit.survey import Surveys
 from pipelines.audit.tables import Frames, Location, model_input, read_column
+from pipelines.audit.texts import PATTERNS
 
 # Of the rows of a table, those that propose: a tenth, at least so many if there are as many, and of so many characters at most.
 PART, LEAST_PART, PART_CHARACTERS = 0.1, 500, 500_000
@@ -60,8 +65,13 @@ def audit_many_rows(task: tasks.Task, layout: tasks.Layout, frames: Frames, surv
                 *_find_cut_texts(texts, part, location),
                 *_find_misplaced_values(texts, survey, labels.get(split), location),
                 *_find_boilerplate(texts, part, survey[f"hash {column}"], location),
+                *_find_divided_words(texts, part["text"], location),
+                *_find_absent_characters(texts, part, survey[f"length {column}"], location),
                 *(find_telling_marks(texts, part, labels[split], location) if named else ()),
+                *(_find_named_labels(texts, part, labels[split], location) if named else ()),
             ]
+        if layout.config == "corpus":
+            findings += _find_titles(tables[split].with_row_index("position"), (layout.config, split, "title"))
     return findings
 
 
@@ -133,10 +143,49 @@ def _find_misplaced_values(
     return findings
 
 
+ENDS = {"begin": r"\A[^\p{L}\p{N}]*([\p{L}\p{N}]{3,})", "end": r"([\p{L}\p{N}]{3,})[^\p{L}\p{N}]*\z"}
+
+
+def _find_named_labels(
+    texts: pl.LazyFrame, part: pl.DataFrame, labels: pl.Series, location: Location
+) -> list[FindingRows]:
+    """The findings about texts that begin or end with the name of their label, as hardly any does with another's."""
+    findings, names = [], labels.explode().drop_nulls().unique().str.to_lowercase()
+    own = labels.alias("labels").to_frame().with_row_index("position")
+    for end, pattern in ENDS.items():
+        word = TEXT.str.extract(pattern).str.to_lowercase()
+        if part.select(word.is_in(names.implode()).sum()).item() < CANDIDATE * SHARES["named label"] * len(part):
+            continue
+        rows = texts.select("position", word=word).collect(engine="streaming").join(own, on="position")
+        named = rows.filter(pl.col("word").is_in(names.implode()))
+        is_own = pl.col("labels").list.eval(pl.element().str.to_lowercase()).list.contains(pl.col("word"))
+        own_rows = named.filter(is_own)
+        enough = len(own_rows) >= max(MIN_RECURRING, SHARES["named label"] * len(rows), SHARES["word"] * len(named))
+        if enough and own_rows["word"].n_unique() > 1:
+            is_found, detail = (
+                POSITION.is_in(own_rows["position"].implode()),
+                f"texts {end} with the name of their label",
+            )
+            findings += findings_where("label_by_token", location, rows, is_found, detail=detail, severity="warning")
+    return findings
+
+
 # A text that recurs: how, in a detail; the text; the pattern of texts that have it; and the least share of texts.
 Phrase = tuple[str, str, str, float]
-# Of texts that are divided into sentences, some have the one mark of a quotation that goes on.
-UNPAIRED: Phrase = ("begin or end with one", '"', r'\A"[^"]*\z|\A[^"]*"\z', SHARES["unpaired quotation mark"])
+# What some texts have that nothing proposes, with its kind and severity. Of texts that are divided into sentences, some have the
+# one mark of a quotation that goes on.
+FIXED: dict[Phrase, tuple[str, Severity | None]] = {
+    ("begin or end with one", '"', r'\A"[^"]*\z|\A[^"]*"\z', SHARES["unpaired quotation mark"]): ("csv_residue", None),
+    ("are between", "quotation marks", r"\A\"[^\"]*\"\z|\A«[^«»]*»\z|\A“[^“”]*”\z", SHARES["quotation marks"]): (
+        "csv_residue",
+        "info",
+    ),
+    ("begin with", "a number", r"\A\s*[0-9]{1,5}[.)] [^0-9]", SHARES["number first"]): ("boilerplate", "info"),
+    ("have", "? for letters", r"(?:\A|\s)\?[а-яё]|[а-яё]\?[а-яё]", SHARES["lost letters"]): (
+        "encoding_residue",
+        None,
+    ),
+}
 
 
 def _find_boilerplate(
@@ -144,8 +193,11 @@ def _find_boilerplate(
 ) -> list[FindingRows]:
     """The findings about texts that recur in a column: around nearly all others, within them, or as their form."""
     part = part.unique("text", keep="first", maintain_order=True)
-    phrases = [UNPAIRED] if part["text"].str.contains(UNPAIRED[2]).sum() >= CANDIDATE * UNPAIRED[3] * len(part) else []
+    phrases = [
+        fixed for fixed in FIXED if part["text"].str.contains(fixed[2]).sum() >= CANDIDATE * fixed[3] * len(part)
+    ]
     edges = list(_propose_edges(part["text"]))
+    edges = edges or list(_propose_heads(part["text"]))
     inner = part["text"].str.replace_all("|".join(pattern for _, _, pattern, _ in edges), "")
     phrases += [*edges, *_propose_phrases(inner), *_propose_forms(inner)]
     has = {f"{at}": TEXT.str.contains(pattern) for at, (_, _, pattern, _) in enumerate(phrases)}
@@ -161,16 +213,39 @@ def _find_boilerplate(
             and len(hashes) >= MIN_TEXTS
         ]
         if group:
-            best, others = max(group)[1], f", and {len(group) - 1:,} more" * (len(group) > 1)
+            best = max(group)[1]
+            kind, severity = FIXED.get(best, ("boilerplate", "info" if best in edges else None))
+            others = f", and {len(group) - 1:,} more" * (len(group) > 1)
             findings += findings_where(
-                "csv_residue" if best is UNPAIRED else "boilerplate",
+                kind,
                 location,
                 rows,
                 pl.any_horizontal(name for _, _, name in group),
                 detail=f"texts {how} {best[1][:60]!r}{others}",
-                severity="info" if best in edges else None,
+                severity=severity,
             )
     return findings
+
+
+DIVIDED = re.compile(r"(?<![^\W_])([^\W\d_]+)-? (?=([^\W\d_]+))")
+
+
+def _find_divided_words(texts: pl.LazyFrame, part: pl.Series, location: Location) -> list[FindingRows]:
+    """A finding about texts with words that a space divides, and that more other texts have whole."""
+    some = part.str.to_lowercase()
+    counts = Counter(word for text in some for word in set(re.findall(r"[^\W\d_]+", text)))
+
+    def has_divided(text: str) -> bool:
+        pieces = ((first, second, counts[first + second]) for first, second in DIVIDED.findall(text.lower()))
+        return any(n > 2 and len(a + b) > 5 and 4 * min(counts[a], counts[b]) < n for a, b, n in pieces)
+
+    if sum(map(has_divided, some)) < CANDIDATE * max(MIN_RECURRING / 2, SHARES["clause"] * len(part)):
+        return []
+    is_divided = TEXT.map_elements(has_divided, return_dtype=pl.Boolean)
+    rows = texts.select("position", divided=is_divided).collect(engine="streaming")
+    if rows["divided"].sum() < max(MIN_RECURRING, SHARES["clause"] * len(rows)):
+        return []
+    return findings_where("spacing", location, rows, pl.col("divided"), detail="words divided by a space")
 
 
 def _propose_edges(texts: pl.Series) -> Iterator[Phrase]:
@@ -183,6 +258,13 @@ def _propose_edges(texts: pl.Series) -> Iterator[Phrase]:
         common = commonprefix([text[::step] for text in texts.filter(ends == usual)])[::step]  # noqa: RUF071 - of texts
         if count >= SHARES["start or end"] * len(texts) and len(common.strip()) >= 3:
             yield how, common, pattern.format(pl.escape_regex(common)), SHARES["start or end"]
+
+
+def _propose_heads(texts: pl.Series) -> Iterator[Phrase]:
+    """The text before the first colon that some texts have."""
+    heads = Counter(texts.str.extract(r"\A(\p{L}[^:\n]{2,80}: )").drop_nulls())
+    for head in _frequent(heads, SHARES["clause"] * len(texts)):
+        yield "begin with", head, rf"\A{pl.escape_regex(head)}", SHARES["clause"]
 
 
 def _propose_phrases(texts: pl.Series) -> Iterator[Phrase]:
@@ -225,6 +307,61 @@ def _frequent(counts: Counter[Any], least: float) -> list[Any]:
     return [value for _, value in sorted(frequent)[:20]]
 
 
+COMMA = "a comma"
+ABSENT = {  # in texts that have the second, the first is natural
+    COMMA: (r"[,،、，]", r"\p{Cased}"),
+    "punctuation": (r"[\p{P}--[-]]", r"\p{Cased}"),
+    "a capital letter": (r"\p{Lu}", r"\p{Ll}"),
+    "an umlaut": ("[äöüßÄÖÜ]", r"\b(?:und|der|die|das|nicht)\b"),
+    "an accent": ("[à-ýÀ-Ýœ]", r"\b(?:les|des|una?|los|para|que|com|não)\b"),
+    "a Polish or Czech letter": ("[ąćęłńśźżěščřžýáíéůú]", r"\b(?:się|nie|jest|není|jako|jsem|sie)\b"),
+}
+
+
+def _find_absent_characters(
+    texts: pl.LazyFrame, part: pl.DataFrame, lengths: pl.Series, location: Location
+) -> list[FindingRows]:
+    """The findings about what no text has though such texts usually do, and about texts that end where a comma was."""
+    if len(lengths) < MIN_TEXTS or lengths.sum() < MIN_CHARACTERS or (lengths.median() or 0) < MIN_SENTENCE:  # type: ignore[operator]
+        return []
+    has = {
+        name: TEXT.str.contains(pattern)
+        for name, (pattern, usual) in ABSENT.items()
+        if not part["text"].str.contains(pattern).any() and part["text"].str.contains(usual).mean() >= SHARES["usual"]  # type: ignore[operator]
+    }
+    if not has:
+        return []
+    rows = texts.select("position", is_open=~TEXT.str.contains(SENTENCE_END), **has).collect(engine="streaming")
+    absent, is_open = [name for name in has if not rows[name].any()], rows["is_open"].sum() / len(rows)
+    if COMMA in absent and "punctuation" not in absent and 0.05 <= is_open <= SHARES["word"]:
+        detail = f"no text has a comma, and {is_open:.0%} do not end a sentence, as if cut there"
+        return findings_where("cut_text", location, rows, pl.col("is_open"), detail=detail)
+    if not absent:
+        return []
+    detail = f"no text has {' or '.join(absent)}"
+    return [summary_finding("absent_characters", location, len(rows), 1.0, detail=detail)]
+
+
+def _find_titles(documents: pl.LazyFrame, location: Location) -> list[FindingRows]:
+    """The findings about titles: those that say that there is none, that most documents share, or that texts repeat."""
+    title, text = pl.col("title").str.strip_chars(), TEXT.str.strip_chars_start()
+    has, rest = title != "", text.str.slice(title.str.len_chars())
+    again = has & text.str.starts_with(title) & ((rest == "") | rest.str.contains(r"\A\s*[\n.:|–—-]"))
+    is_missing = title.str.contains(PATTERNS["missing_value_text"])
+    rows = documents.select("position", title=title, again=again, missing=is_missing).collect(engine="streaming")
+    findings = findings_where("missing_value_text", location, rows, pl.col("missing"))
+    findings += findings_where(
+        "repeated_sentence", location, rows, pl.col("again"), detail="texts that begin with their title"
+    )
+    usual = rows["title"].filter(rows["title"] != "").mode().sort().head(1)
+    if len(usual) and (rows["title"] == usual[0]).sum() >= max(MIN_TEXTS, SHARES["title"] * len(rows)):
+        detail = f"documents have the title {usual[0][:60]!r}"
+        findings += findings_where(
+            "boilerplate", location, rows, pl.col("title") == usual[0], detail=detail, severity="info"
+        )
+    return findings
+
+
 NO_NAME = r"\A(?:[-–—_?]+|N/?A|n/a|nan|null)?\z"  # of a label; `none` and `unknown` are answers
 
 
@@ -251,6 +388,10 @@ def _find_missing_labels(task: tasks.Task, survey: pl.DataFrame, location: Locat
                 pl.col("number") == lone,
                 detail=f"{lone:g}, where all others are {min(others):g} to {max(others):g}",
             )
+    usual, count = counts.most_common(1)[0]
+    if is_score and len(values) > 2 and count >= SHARES["one score"] * len(rows):
+        is_usual = pl.col("number") == usual
+        return findings_where("binary_score", location, rows, is_usual, detail=f"{usual:g} in {count / len(rows):.0%}")
     return [summary_finding("binary_score", location, len(rows), 1.0)] if is_score and len(values) == 2 else []
 
 
@@ -271,6 +412,10 @@ def _compare_splits(
     """The findings about the splits of a table that differ from the first. parts: the rows that propose."""
     (first, *others), findings = surveys, []
     for split in others:
+        if first == "train" and MIN_LABEL_ROWS <= len(surveys[first]) < len(surveys[split]) / SHORT_TRAIN:
+            detail = f"rows: {len(surveys[split]):,}, in {first} {len(surveys[first]):,}"
+            location = (layout.config, split, "")
+            findings.append(summary_finding("split_differs", location, len(surveys[split]), 1.0, detail=detail))
         tables, (pair, near) = (
             [frames[name] for name in (first, split)],
             ([by[first], by[split]] for by in (surveys, parts)),
@@ -361,8 +506,8 @@ def _measure_columns(
             if dates[1].median() < dates[0].median():  # type: ignore[operator]
                 yield column, "date (median)", dates, DIFFERENCES["dates"]
         # Numbers that begin again in each split are usual ids.
-        elif column == "id" and any(some.null_count() or some[-1] - some[0] >= 2 * len(some) for some in numbers):
+        elif column in ID_COLUMNS and any(some.null_count() or some[-1] - some[0] >= 2 * len(some) for some in numbers):
             first = pl.DataFrame({"id": values[0], "first": surveys[0]["texts"]}).unique("id", keep="first")
             rows = surveys[1].select("texts", id=values[1]).join(first, on="id", how="left", maintain_order="left")
             is_other = (rows["texts"] != rows["first"]).fill_null(value=False)
-            yield "id", "ids of other texts", [values[0].is_null(), is_other], DIFFERENCES["ids"]
+            yield column, "ids of other texts", [values[0].is_null(), is_other], DIFFERENCES["ids"]

@@ -44,6 +44,7 @@ SHOWN_VALUES, SHOWN_CHARACTERS = 3, 40  # of a column, in an example
 
 # Names of columns that hold the label again, in words or as a number: no reader takes them for anything else.
 OF_LABEL = re.compile(r"label|class|target|categor|rating|stars|score|sentiment|emotion|intent|topic", re.IGNORECASE)
+ID_COLUMNS = ("id", "_id")  # the second in data that has no unique ids
 OVERLAP = "overlap"  # the column of a survey with the shared words of a pair
 CHANCE = 0.5
 
@@ -154,7 +155,7 @@ def find_leaking_columns(task: tasks.Task, frames: Frames, split: str) -> list[F
     labels = row_labels(task, rows[task.type.label])
     findings = []
     for column in columns:
-        values = _values(rows[column], is_id=column == "id")
+        values = _values(rows[column], is_id=column in ID_COLUMNS)
         if 1 < values.n_unique() < len(values):
             findings += _find_leaked_labels(values, labels, ("default", split, column))
     return findings
@@ -213,7 +214,7 @@ def _find_leaked_labels(values: pl.Series, labels: pl.Series, location: tuple[st
     )
     examples = [_describe_label(label, counts) for label in leaked["label"].head(EXAMPLES)]
     share = len(leaked) / by_label.height
-    strong = best["association"] >= STRONG and location[2] != "id" and not OF_LABEL.search(location[2])
+    strong = best["association"] >= STRONG and location[2] not in ID_COLUMNS and not OF_LABEL.search(location[2])
     return [
         summary_finding("label_leaking_column", location, len(leaked), share, examples, detail=detail, strong=strong)
     ]
@@ -308,7 +309,7 @@ def _find_order_of_scores(rule: Rule, rows: pl.DataFrame, location: Location) ->
     return [rule.finding(location, rows.height, [medians], detail, strength)]
 
 
-WORD = "the word"
+WORD, PHRASE = "the word", "the words"
 _SIGN = (
     r"[\p{P}\p{Sm}\p{Cf}\x{FE0F}--[?!()#@%&]]"  # smileys, exclamations, questions, hashtags and shares say something
 )
@@ -321,7 +322,7 @@ MARKS: dict[str, Callable[[pl.Expr], pl.Expr]] = {
         .str.strip_chars(" ")
         .str.split(" ")
     ),
-    "the words": lambda text: text.str.split(" ").list.eval(
+    PHRASE: lambda text: text.str.split(" ").list.eval(
         pl.concat_str([pl.element().shift(-step) for step in range(BOILERPLATE_WORDS)], separator=" ")
     ),
     "the first word": lambda text: text.str.extract_all(r"\A\S*[^\s\p{L}\p{M}]\S*"),
@@ -382,7 +383,10 @@ def _measure_marks(
     is_rare = pl.min_horizontal("inside", "outside") <= SHARES["word elsewhere"] + slack / 5
     is_strict = is_rare & (pl.max_horizontal("inside", "outside") >= SHARES["word"] - slack)
     is_telling = (is_large & is_form) | (is_strict & (is_large | is_form))
-    return told.filter(is_telling, pl.col("difference") >= 2 * MIN_STRENGTH - 1 - slack)
+    is_telling &= pl.col("difference") >= 2 * MIN_STRENGTH - 1 - slack
+    is_phrase = (pl.col("mark") == PHRASE) & (pl.col("inside") >= SHARES["phrase"] * (1 - 2 * slack))
+    is_phrase &= (50 * pl.col("outside") <= pl.col("inside")) & (pl.col("both") >= MIN_LABEL_ROWS * (1 - 8 * slack))
+    return told.filter(is_telling | is_phrase)
 
 
 def find_candidate_shortcuts(frames: Frames, split: str, corpus_survey: pl.DataFrame) -> list[FindingRows]:

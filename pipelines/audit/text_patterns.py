@@ -90,6 +90,29 @@ UTF8_AS_KOI8 = r"(?:[пя][\x{2500}-\x{25A0}°²·÷⌠∙√≈≤≥⌡©ё]){
 # Windows-1251 as Latin-1: what was a Cyrillic consonant and a vowel, beside a third letter. No language has three such in a row.
 _CONSONANT_VOWEL = "[íòñðâëêìäïãçáæÍÒÑÐÂËÊÌÄÏÃÇÁÆ][îàåèóûÿÎÀÅÈÓÛß]"
 LATIN1 = f"[À-ÿ]{_CONSONANT_VOWEL}|{_CONSONANT_VOWEL}[À-ÿ]"
+# UTF-8 as Windows-1250, Mac OS Roman, cp437 or the Cyrillic of Mac OS: a lead byte and the signs that can follow it.
+UTF8_AS_OTHERS = (
+    r"Ă[¤¶ĽźŠ©¨Ş«®°´»ˇ±łľ‰–„]|Ĺ[źŸĄ‚¤ˇľ]|â€[ťž]|√[§∂º∫ü¨©®†°¢£•¶ß´≠ÆØ∞±≤≥¥µÑñ]|‚Ä[ôúùîìû¶¢ò]"
+    r"|├[ñ╢╝ƒäûÄÖ£⌐¿¬½¼¡«»░▒▓│┤╡╖╕╣║╗╜╛┐á]|ΓÇ[ôöÖ£¥ªóÿ]|(?:[–—][А-Я†°Ґ£§•¶І®©™Ђђ≠Ѓѓ∞±≤≥іµґЈЄєЇїЉљЊњ]){3}"
+)
+# Letters of Latin-1 as Mac OS Roman, cp437 or Windows-1251, inside words of other Latin letters.
+LATIN_AS_OTHERS = (
+    r"[A-Za-z][‰ˆ¸][a-z]|[A-Za-z][Σ÷ⁿ▀╖][a-z]|(?:[A-Za-z]{2}|(?:\A|[^A-Za-zА-яЁё])[A-Z])[дцьйбвклжищхыэзфяю][a-z]"
+)
+# Windows-1251 as KOI8-R, like KOI8 above; as cp866; cp866 as Windows-1251; and Windows-1251 as the Cyrillic of Mac OS.
+_GARBLED_1251 = (
+    "ЕМХ|ЯРЮ|НЦН|НКЭ|ЯРП|НПН|НБЮ|РЯЪ|ЯЙХ|ЯРБ|ХМЮ|МХЙ|ХКХ|ЩРН|ХРЭ|МШИ|КНБ|ЯРХ|ЮКХ|БЯЕ|ЮМХ|КЯЪ|РНП|ЮКЮ|ЮКЭ|ЮЙН|ЮЙЮ|ЕМЭ|ЦПЮ|ПНБ"
+    "|ЯРЭ|ПЮГ|ЯКХ|РПЮ"
+)
+RUSSIAN_AS_OTHERS = (
+    rf"[А-Яа-яё](?:{_GARBLED_1251})|(?:{_GARBLED_1251})[А-Яа-яё]|[р-я][ЁЄЇЎ√■∙][р-я]|[р-я]√|√[р-я]"
+    r"|[а-п][®¦§©¤¬][а-п®¦§©¤¬ўҐЎЈ]|[Ґў][®¦§©¤¬][а-п]|ўҐ|[а-п]Ґ[а-п]|[а-ю]€(?:\s|[.,!?]|\z)"
+)
+# Mails (quoted-printable, MIME, UTF-7), addresses (`%D0%B2`, `a+b+c`), RTF, and escapes without their backslash.
+OTHER_ESCAPES = (
+    r"(?:=[0-9A-F]{2}){3}|=\?[A-Za-z0-9-]+\?[BQbq]\?|(?:\A|\s)(?:%[0-9A-F]{2}){3}|(?:[A-Za-z]+\+){5}"
+    r"|(?:\A|[^/&=A-Za-z0-9_-])(?:[A-Za-z]+%20){2}|\\rtf1|(?:u0[0-9a-f]{3}){3}|U\+1F[0-9A-F]{3}|(?:\A|\s)\+B[A-Za-z0-9/]{5,}-"
+)
 # Words of question marks: two of them, one before a word, or nothing else. Or a question mark in a word: behind a beginning
 # without a vowel, before an ending, twice in a word, in four words. Neither `что?ничего` nor `watch?v=1` is such.
 _BEGINNINGS = "[ГДЖЗЛМНПРТФХЦЧШЩЙгджзлмнпртфхцчшщй]|[бвгдкпфхстшБВГДКПФХСТШ][лрв]|[сС][тпкнм]|[зг]н|в[сзд]|чт|мн"
@@ -132,6 +155,44 @@ _MISSING = (
 )
 MISSING = rf"\A\s*(?:{_MISSING})[.!]?\s*\z"
 
+# What moderators leave of a text.
+NO_LONGER = (
+    r"\A[\[(< ]*(?:(?:[ЭэДд][а-я]+ )?(?:[Кк]омментарий|[Сс]ообщение|[Пп]ост|[Оо]тзыв|[Рр]ецензия|[Оо]твет|[Тт]екст|[Зз]апись"
+    r"|[Пп]ользователь|[Аа]ккаунт)(?: был[оа]?)? (?:удал[её]н|скрыт|заблокирован|отсутству|недоступ)[а-я]*"
+    r"(?: (?:модератором|администрацией|автором|пользователем))?"
+    r"|[Tt]h(?:is|e) (?:comment|post|message|tweet|review|account|question|answer|content|video|user)(?: has been| was| is)?"
+    r" (?:removed|deleted|unavailable|suspended|hidden|no longer available)(?: by [a-z]+ ?[a-z]*)?"
+    r"|(?:[Dd]elet|[Rr]emov)ed (?:by|user|account)(?: [a-z]+)?|[Tt]weet not (?:found|available))[\])>. !]*\z"
+)
+# A field without a value, joined with a text.
+NO_VALUE = r"\s(?:nan|NaN|NULL|undefined)\z|[.!?»\"] ?None\z|[^A-Za-z\s]nan\z"
+FILLERS = (
+    r"\A[\[(< ]*(?:[Tt](?:est|EST)|[Тт](?:ест|ЕСТ)|asdf[a-z]*|qwerty[a-z]*|xxx+|XXX+|TODO|FIXME|фыва[а-я]*|йцукен[а-я]*"
+    r"|[Ss]ample text|(?:[a-zA-Z]+ )?[Tt]ext (?:goes )?here)[\])>.! ]*\z"
+)
+
+IDENTIFIERS = (
+    r"\A\s*(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{16,64}|[0-9A-F]{16,64}"
+    r"|[A-Za-z]{1,12}[_#-]?[0-9]{3,}[A-Za-z0-9_-]*|(?:[A-Za-z]:|\.{0,2})[\\/]?(?:[A-Za-z0-9_.-]+[\\/])*[A-Za-z0-9_-]+"
+    r"\.(?:jpe?g|png|gif|svg|webp|pdf|txt|csv|tsv|jsonl?|xml|html?|mp[34]|wav|docx?|xlsx?|zip|gz|parquet))\s*\z"
+)
+SERVER_MESSAGES = (
+    r"\A[\[(<* ]*(?:(?:(?:[Ee]rror|ERROR|HTTP|[Оо]шибка)[ :/]*)?(?:40[0-9]|429|50[0-4])[ :.-]+(?:[Nn]ot [Ff]ound|[Ff]orbidden"
+    r"|[Uu]nauthori|[Bb]ad [RG]|[Tt]oo [Mm]any|[Ii]nternal|[Ss]ervice|[Gg]ateway|[Сс]траница|[Дд]оступ)|[Aa]ccess [Dd]enied"
+    r"|[Pp]age [Nn]ot [Ff]ound|Th(?:e|is) page (?:you (?:requested|are looking for)|can(?:no|'t be|not be|t be)|could not be)"
+    r"|(?:Please )?(?:[Ee]nable|[Tt]urn on) (?:JavaScript|[Jj]avascript|cookies)|Just a moment\.\.\.|Checking your browser"
+    r"|Attention [Rr]equired!|Verify (?:that )?you are|Страница не найдена|Доступ (?:к [а-я]+ )?(?:запрещ[её]н|ограничен)"
+    r"|(?:Internal [Ss]erver [Ee]rror|Bad [Gg]ateway|Service [Uu]navailable|Gateway [Tt]ime-?out|Connection (?:timed out|refused)"
+    r"|Read timed out)[. !]*\z|Traceback \(most recent)"
+)
+WEB_PAGES = (
+    r"(?:Читать (?:далее|полностью|дальше|ещё)|Подробнее|Показать (?:ещё|полностью)|[Rr]ead (?:more|the full [a-z]+)"
+    r"|Continue reading|[Ss]how (?:more|less)|[Ss]ee more|[Vv]iew (?:more|full))[ .…»>→\])]*\z"
+    r"|[Aa]ll [Rr]ights [Rr]eserved|ALL RIGHTS|[Вв]се права защищены|[Ww]e use cookies|uses cookies"
+    r"|используем (?:файлы )?cookie|(?:©|\([cC]\)) ?(?:19|20)[0-9]{2}"
+)
+# A text that was turned round: it begins with a full stop and ends with a capital letter.
+TURNED = r"(?s)\A[.!?]+[a-zа-яё].*[A-ZА-ЯЁ]\z"
 LINKS = r"\A\s*(?:(?:[-*•]|[0-9]+[.)])?\s*(?:https?://|www\.)\S+[\s,;]*)+\z"
 ADVERTISING = (
     r"(?:BUY NOW|LIMITED OFFER|(?i:no prescription|casino bonus|payday loans))[^\n]*(?:https?://|www\.)"
@@ -253,7 +314,8 @@ REFUSAL = (
     r"|\A[\s\"«*>(-]*(?:(?:К сожалению|Извините|Простите|Прошу прощения),? (?:но )?)?[Яя] не (?:могу|способен|способна"
     r"|в состоянии|имею права)"
     r" (?:помочь|выполнить|перевести|перефразировать|предоставить|обсуждать|создать|написать|сгенерировать|генерировать)"
-    r"|В интернете есть много сайтов с информацией на эту тему"
+    r"|В интернете есть много сайтов с информацией на эту тему|\AЧто-то в ваш[а-яё]+ вопрос[а-яё]* меня смущает"
+    r"|\A[Пп]ожалуйста, (?:уточните|пришлите|предоставьте|напишите)[^.\n]*(?:чтобы я мог|и я смогу)"
 )
 PREFACE = (
     rf"\A[\s\"«*>(-]*(?:Sure|Certainly|Of course|Absolutely)[!,.]+"
@@ -265,6 +327,12 @@ PREFACE = (
     r"|\A[\s\"«*>(-]*(?:Конечно|Разумеется|Хорошо)[!,.]+ [Вв]от"
     r"|\A[\s\"«*>(-]*Вот (?:[а-яё]+ )?(?:перевод|пересказ|перефраз|исправленн|переписанн|сгенерированн)"
 )
+# The answers to choose from behind a question, and an answer or a label behind a text.
+OPTIONS = (
+    r"(?:^|\s)\(?A[).] [^\n]*\s\(?B[).] [^\n]*\s\(?C[).] "
+    r"|(?:^|\s)\(?А[).] [^\n]*\s\(?Б[).] [^\n]*\s\(?В[).] "
+)
+ANSWERS = r"(?:\n|[.!?] )[ \t]*(?:Answer|Output|Label|Category|Sentiment|Метка|Категория|Тональность) ?: "
 _TAGS = "url|img|quote|color|spoiler"
 _TOKENS = "unk|UNK|pad|PAD|mask|MASK|[be]os|[BE]OS|sep|SEP|cls|CLS"
 TOKENS = (
@@ -302,6 +370,15 @@ SEVERAL_RECORDS = (
     r'[^\s\d][,;\t]-?[0-9]+(?:\.[0-9]+)?"?\r?\n|"[,;\t][^\s",;()=\[\]{}<>]{1,20}"?\r?\n|"[,;\t]"[^"\n]*"\r?\n"'
     r'|\n"?[0-9A-Za-z_-]{1,40}[,;\t]"[^\s",]|\n[^\s,;]+[,;\t]-?[0-9]+[,;\t][^\s,;]'
 )
+# Punctuation as a tokenizer sets it apart, and as it is written.
+SET_APART, SET_CLOSE = r"[^\s] [.,](?:\s|\z)", r"[A-Za-zÀ-ÿА-яЁё0-9][.,!?;:](?:\s|\z)"
+RUN_TOGETHER = "[A-Za-zÀ-ÿ]{36}|[А-яЁё]{25}"
+
+
+def is_of_words(match: str) -> bool:
+    """Whether a run of letters is of many words, not a laugh or a key: small letters, ten of them different."""
+    return match[1:].islower() and len(set(match)) >= 10
+
 
 # Kind, part and pattern.
 RESIDUE = (
@@ -315,6 +392,10 @@ RESIDUE = (
     ("encoding_residue", "UTF-8 read as KOI8-R", UTF8_AS_KOI8),
     ("encoding_residue", "Windows-1251 read as Latin-1", LATIN1),
     ("encoding_residue", "printed values", PRINTED),
+    ("encoding_residue", "UTF-8 read as another encoding", UTF8_AS_OTHERS),
+    ("encoding_residue", "Latin letters read as another encoding", LATIN_AS_OTHERS),
+    ("encoding_residue", "Russian read as another encoding", RUSSIAN_AS_OTHERS),
+    ("encoding_residue", "escapes of mails and addresses", OTHER_ESCAPES),
     ("html_residue", "", HTML),
     ("preprocessing_residue", "treebank brackets", "-[LR][RSC]B-"),
     ("preprocessing_residue", "link stumps", r"(?:^|[^hHqQ])ttp?s?://"),  # `ttp://`, `tts://`, `tt://`; not `mqtts://`
@@ -325,15 +406,33 @@ RESIDUE = (
         r"\x{2581}[A-Za-zА-яЁё0-9]|Ġ[A-Za-z]|[A-Za-zА-яЁё]@@ |[A-Za-zА-яЁё] ##[a-zа-яё]| @[-,.]@ ",
     ),
     ("csv_residue", "doubled quotation marks", DOUBLED_MARK),
+    ("preprocessing_residue", "ligatures", r"[\x{FB00}-\x{FB06}]"),
+    ("preprocessing_residue", "words divided at a line end", r"[a-zа-яё]{2}[-\x{AD}]\n[a-zа-яё]{2}"),
     ("csv_residue", "several records", SEVERAL_RECORDS),
+    ("csv_residue", "fields without a value", NO_VALUE),
+    ("csv_residue", "separators", r"\s(?:\|\|\||<sep>|@@@|\$\$\$|\[sep\])\s"),
     ("number_text", "", NUMBER),
-    ("missing_value_text", "", MISSING),
+    ("missing_value_text", "", f"{MISSING}|{NO_LONGER}"),
     ("junk_text", "links", LINKS),
     ("junk_text", "advertising", ADVERTISING),
+    ("junk_text", "identifiers and names of files", IDENTIFIERS),
+    ("junk_text", "messages of servers", SERVER_MESSAGES),
+    ("junk_text", "parts of web pages", WEB_PAGES),
+    ("junk_text", "texts turned round", TURNED),
+    ("junk_text", "letters of mathematics", r"[\x{1D400}-\x{1D7FF}]{3}"),
     ("junk_text", "hexadecimal digits", r"(?:\A|\s)[0-9a-f]{40}"),
     ("prompt_residue", "refusals of a language model", REFUSAL),
     ("prompt_residue", "prefaces of a language model", PREFACE),
+    ("prompt_residue", "options", OPTIONS),
+    ("prompt_residue", "answers", ANSWERS),
     ("markup_residue", "wiki", WIKI),
+    ("markup_residue", "empty brackets", r"[A-Za-z0-9А-яё,.»\"] \([\s,;:–-]*\)[\s.,;]|\(\s*[,;]\s"),
+    ("markup_residue", "footnotes", r"[.,;\"»)а-яё]\[[0-9]{1,3}\]|[a-z]{4}\[[1-9][0-9]{0,2}\](?:[.,;]|\s[A-Za-z]|\z)"),
+    (
+        "markup_residue",
+        "time codes and speakers",
+        r"[0-9]:[0-9]{2}[,.][0-9]{3} -->|\[[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?\]|(?:SPEAKER_|Speaker )[0-9]+ ?:",
+    ),
     (
         "markup_residue",
         "BBCode",
@@ -345,7 +444,16 @@ RESIDUE = (
     ("markup_residue", "code", CODE),
     ("markup_residue", "JSON", r"\{\s*\"[^\"\n]+\"\s*:|\A\s*\{'[^'\n]+' ?:"),
     ("placeholder", "names for what is left out", LEFT_OUT),
+    ("placeholder", "words for a text", FILLERS),
+    ("placeholder", "names of emoji", r"(?:\s|\A):[a-z]{2,}(?:_[a-z]+)*:(?:\s|\z)"),
     ("placeholder", "filler text", r"(?i)lorem ipsum|dolor sit amet"),
+    ("spacing", "several spaces in a sentence", r"[A-Za-zА-яЁё,)]  +[^\s*|#<=-]"),
+    ("spacing", "no space after a sentence", r"[a-zа-яё]{2}[.!][A-ZА-ЯЁ][a-zа-яё]"),
+    ("spacing", "letters apart", r"(?:\A|\s)[A-Za-zА-яЁё](?:\s[A-Za-zА-яЁё]){6}(?:\s|\z|[.,])"),
+    ("spacing", "underscores for spaces", r"(?:\A|\s)(?:[A-Za-zА-яЁё]+_){4}"),
+    ("spacing", "no-break spaces for spaces", r"\A[^ ]*\x{A0}[^ ]*\x{A0}[^ ]*\z"),
+    ("spacing", "tabs", r"[^\s]\t[^\s]"),
+    ("spacing", "lines broken inside sentences", r"(?:[a-zа-яё,]\n[a-zа-яё][^\n]*){3}"),
     ("personal_data", "e-mail addresses", E_MAIL),
     ("personal_data", "masked e-mail addresses", MASKED_E_MAIL),
     ("personal_data", "phone numbers", PHONE),
@@ -357,6 +465,7 @@ RESIDUE = (
 # Kind, part, pattern, and what decides about each match of it.
 CHECKED = (
     ("junk_text", "encoded data", BASE64, is_encoded),
+    ("spacing", "words run together", RUN_TOGETHER, is_of_words),
     ("personal_data", "payment cards", CARD, is_card),
     ("personal_data", "bank accounts", IBAN, is_iban),
     ("personal_data", "insurance numbers", SNILS, is_russian_number),

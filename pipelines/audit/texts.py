@@ -3,7 +3,7 @@
 A new kind of finding that one text decides on its own is an entry in `TEXT_CONDITIONS` and a record in cards/kinds.py.
 
 One pass over a text answers whether any of several patterns occurs, at about 1.5 ns a byte; a pass for each pattern costs as
-much again. So a survey looks for all of them in three passes (`examine_texts`), and each pattern is then searched in the few
+much again. So a survey looks for all of them in a few passes (`examine_texts`), and each pattern is then searched in the few
 texts that one of these has found (`mark_suspects`).
 """
 
@@ -40,6 +40,8 @@ from pipelines.audit.text_patterns import (
     RESIDUE,
     RIGHT_TO_LEFT,
     ROLE,
+    SET_APART,
+    SET_CLOSE,
     SPACE_FIRST,
     SPACE_LAST,
     STRAY_JOINER,
@@ -140,6 +142,10 @@ def _is_mostly_symbols(suspect: pl.Expr) -> pl.Expr:
     return (visible >= MIN_SYMBOLS) & (4 * in_words < visible)
 
 
+def _is_set_apart(text: pl.Expr) -> pl.Expr:
+    return ~pl.when(text.str.contains(SET_APART)).then(text).str.contains(SET_CLOSE).fill_null(value=True)
+
+
 def _is_loop(text: pl.Expr) -> pl.Expr:
     """Whether a text ends in a loop; only texts whose end occurs in it three times are looked at."""
     end = text.str.strip_chars_end(" .,!?…\n")
@@ -230,6 +236,11 @@ TEXT_CONDITIONS = (
     ),
     *(TextCondition(*residue) for residue in RESIDUE),
     TextCondition("encoding_residue", "literal escapes", ESCAPES, _outside_code(ESCAPES)),
+    TextCondition(
+        "spacing",
+        "punctuation set apart",
+        test=lambda text: _is_set_apart(text.received),
+    ),
     TextCondition("decomposed_letter", pattern=COMBINING, test=lambda text: _is_joined_by_nfc(text.received)),
     TextCondition("junk_text", "symbols", SYMBOLS, lambda text: _is_mostly_symbols(text.received)),
     TextCondition("junk_text", "loops", test=lambda text: _is_loop(text.received)),
@@ -244,8 +255,8 @@ PATTERNS = {
     for kind in dict.fromkeys(condition.kind for condition in TEXT_CONDITIONS if condition.pattern)
 }
 # Kinds whose patterns are searched in one pass. Of all patterns at once, the automaton of a search would outgrow its memory.
-_OF_PEOPLE, _OF_PROGRAMS = ("personal_data", "junk_text"), ("markup_residue", "placeholder", "prompt_residue")
-_PASSES = (_OF_PEOPLE, _OF_PROGRAMS, tuple(kind for kind in PATTERNS if kind not in (*_OF_PEOPLE, *_OF_PROGRAMS)))
+_OWN = (("personal_data",), ("junk_text",), ("spacing",), ("markup_residue", "placeholder", "prompt_residue"))
+_PASSES = (*_OWN, tuple(kind for kind in PATTERNS if not any(kind in kinds for kinds in _OWN)))
 MAX_SUSPECTS = 100_000  # texts in memory at once
 
 

@@ -91,8 +91,11 @@ def fit_table(layout: Layout, location: Location, frame: pl.LazyFrame, *, keep_i
     elif others:
         notes.append(f"{location[0]}: ignored columns {', '.join(others)}")
     if any(layout is kind.layouts[0] for kind in EVALUATED.values() if kind.label):
+        # Their own ids need not be unique, so they name no rows; but they may tell the label.
         columns |= {
-            name: other for name in others if name != "id" and (other := _other_column(name, schema[name])) is not None
+            "_id" if name == "id" else name: other
+            for name in others
+            if (other := _other_column(name, schema[name])) is not None
         }
     if keep_id and "id" in others:
         columns["id"] = pl.col("id").cast(pl.String)

@@ -69,7 +69,7 @@ def audit_duplicates(
         if len(layout.text) > 1:
             copies = _with_first(survey, pl.col("texts"), split)
             findings += findings_where("duplicate_pair", (layout.config, split, ""), copies, pl.col("is_repeated"))
-        if isinstance(task, tasks.PairClassification | tasks.STS):
+        if isinstance(task, tasks.PairClassification | tasks.STS | tasks.Contrastive):
             findings += _find_swapped_pairs(layout, split, survey)
         rows = first_rows(survey).join(near_duplicates[split, split], on="position", how="left", maintain_order="left")
         rows = _with_meaning(rows, layout).with_columns(twin_split=pl.lit(split))

@@ -92,3 +92,33 @@ def test_judgements_are_compared_in_their_order_and_only_those_above_zero() -> N
     assert [(finding.kind, finding.location, finding.count) for finding in found] == [
         ("shifted_pairs", "qrels/test", COUNT)
     ]
+
+
+def test_pairs_with_their_sides_exchanged_are_told_by_what_one_side_alone_has() -> None:
+    questions, answers = [*FIRST], [*SECOND]
+    for row in range(10):
+        questions[row], answers[row] = answers[row], questions[row]
+    detail = "a question mark at the end: 92% of the first texts, 8% of the second, and the reverse in these pairs"
+    assert found(questions, pl.Series(answers))["swapped_texts"] == (10, detail)
+    questions[0], answers[0] = answers[0], questions[0]
+    assert "swapped_texts" not in found(questions, pl.Series(answers)), "nine pairs"
+    rhetorical = pl.Series([f"{text}?" if row < 15 else text for row, text in enumerate(SECOND)])
+    assert found(FIRST, rhetorical) == {}, "answers that ask, to questions"
+
+
+def test_a_shifted_run_is_counted_from_its_first_to_its_last_row() -> None:
+    first = [f"What did name{number} say?" for number in range(1000)]
+    second = [f"name{number} was here." for number in range(1000)]
+    second[430:560] = [*second[431:560], second[430]]
+    assert found(first, pl.Series(second))["shifted_pairs"][0] == 129
+
+
+def test_a_side_that_was_sorted_by_itself_is_told_of_few_pairs() -> None:
+    task = tasks.BitextMining(pair="en-de")
+    first = [f"{'a long way to go ' * (1 + row * 7 % 23)}name{row}" for row in range(23)]
+    second = pl.Series(
+        sorted(f"{chr(97 + row * 5 % 23)} {'ein langer Weg ' * (1 + row * 7 % 23)}" for row in range(23))
+    )
+    count, detail = found(first, second, task)["pairs_at_chance"]
+    assert (count, detail.partition("; ")[2]) == (23, "one side is in alphabetical order, the other is not")
+    assert "pairs_at_chance" not in found(first, second.reverse(), task)

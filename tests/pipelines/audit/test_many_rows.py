@@ -19,10 +19,9 @@ NOUNS = ["".join(CHANCE.choices(LETTERS, k=CHANCE.randrange(2, 9))) for _ in ran
 
 
 def sentences(count: int, words: int = 0) -> list[str]:
-    """Different sentences of random words, so many in each or from 5 to 24."""
-    return [
-        " ".join(CHANCE.choices(NOUNS, k=words or CHANCE.randrange(5, 25))).capitalize() + "." for _ in range(count)
-    ]
+    """Different sentences of random words, so many in each or from 5 to 24; every seventh has a comma."""
+    rows = [CHANCE.choices(NOUNS, k=words or CHANCE.randrange(5, 25)) for _ in range(count)]
+    return [f"{own[0]}{',' * (row % 7 == 3)} {' '.join(own[1:])}.".capitalize() for row, own in enumerate(rows)]
 
 
 def audit(task: tasks.Task, **splits: dict[str, list[Any]]) -> list[Finding]:
@@ -135,11 +134,97 @@ def test_the_traces_of_csv_are_told_from_code_and_numbers(text: str, found: bool
     assert ("csv_residue" in kinds) == found
 
 
+@pytest.mark.parametrize(
+    ("change", "kind", "severity", "detail"),
+    [
+        ('"{}"', "csv_residue", "info", "texts are between 'quotation marks'"),
+        ("12. {}", "boilerplate", "info", "texts begin with 'a number'"),
+        ("Rewrite this: {}", "boilerplate", "info", "texts begin with 'Rewrite this: '"),
+        ("ба?лка и {}", "encoding_residue", "warning", "texts have '? for letters'"),
+    ],
+)
+@pytest.mark.parametrize(("rows", "findings"), [(19, 0), (40, 1)])
+def test_what_some_texts_have_around_them_or_in_them_is_reported(
+    change: str, kind: str, severity: str, detail: str, rows: int, findings: int
+) -> None:
+    texts = [change.format(text) if row < rows else text for row, text in enumerate(sentences(400))]
+    assert of_texts(texts) == [(kind, severity, 40, detail)] * findings
+
+
+@pytest.mark.parametrize(("change", "findings"), [("bee keepers", 0), ("beeke epers", 1), ("beekee- pers", 1)])
+def test_words_that_a_space_divides_are_told_by_the_texts_that_have_them_whole(change: str, findings: int) -> None:
+    texts = [f"{text} A bee has keepers." for text in sentences(60)] + sentences(340)
+    texts = [
+        f"{text} The {change if 100 <= row < 120 else 'beekeepers' if row < 100 else 'hives'}."
+        for row, text in enumerate(texts)
+    ]
+    expected = [("spacing", "info", 20, "words divided by a space")]
+    assert [one for one in of_texts(texts) if one[0] == "spacing"] == expected * findings
+
+
+def test_characters_that_no_text_has_may_have_been_removed() -> None:
+    def absent(texts: list[str]) -> list[tuple[str, int, str]]:
+        return [(kind, count, detail) for kind, _, count, detail in of_texts(texts) if kind == "absent_characters"]
+
+    texts = sentences(300)
+    assert absent(texts) == []
+    assert absent([text.lower() for text in texts]) == [("absent_characters", 300, "no text has a capital letter")]
+    plain = [text.replace(",", "").replace(".", "") for text in texts]
+    assert absent(plain) == [("absent_characters", 300, "no text has a comma or punctuation")]
+    german = [f"{text} Und die Bienen sind nicht muede." for text in texts]
+    assert absent(german) == [("absent_characters", 300, "no text has an umlaut")]
+    assert absent([*german, "Und nun sind sie müde."]) == []
+    assert absent([text[:15] for text in plain]) == [], "titles"
+    assert absent(plain[:99]) == [], "few texts"
+
+
+def test_texts_that_end_where_their_first_comma_was_are_cut() -> None:
+    cut = [text.partition(",")[0] for text in (f"{first[:-1]}, {second}" for first, second in zip(
+        sentences(300), sentences(300), strict=True))]  # fmt: skip
+    texts = [text if row % 3 else f"{text}." for row, text in enumerate(cut)]
+    found = [one for one in of_texts(texts) if one[0] == "cut_text"]
+    assert found == [
+        ("cut_text", "warning", 200, "no text has a comma, and 67% do not end a sentence, as if cut there")
+    ]
+
+
+def test_texts_that_end_with_the_name_of_their_label_tell_it() -> None:
+    labels = [("wax", "honey")[row % 2] for row in range(400)]
+    pairs = list(zip(sentences(400), labels, strict=True))
+    texts = [f"{text} [{label}]" if row < 30 else text for row, (text, label) in enumerate(pairs)]
+    assert of_texts(texts, labels) == [("label_by_token", "warning", 30, "texts end with the name of their label")]
+    other = [f"{text} Honey!" if row < 30 else text for row, (text, _) in enumerate(pairs)]
+    assert of_texts(other, labels) == [], "people name things"
+
+
+def test_titles_that_are_missing_alike_or_repeated_are_reported() -> None:
+    texts = sentences(200)
+    titles = ["Bees", *(text.split()[0] for text in texts[1:100]), "nan", *["Honey"] * 99]
+    own = [
+        f"{title}\n{text}" if row in (3, 4) else text
+        for row, (title, text) in enumerate(zip(titles, texts, strict=True))
+    ]
+    frames = {
+        "corpus": {"test": pl.LazyFrame({"id": [f"d{row}" for row in range(200)], "title": titles, "text": own})},
+        "queries": {"test": pl.LazyFrame({"id": ["q"], "text": ["Which bees?"]})},
+        "qrels": {"test": pl.LazyFrame({"query-id": ["q"], "corpus-id": ["d1"], "score": [1]})},
+    }
+
+    def of_titles(frames: Any) -> list[tuple[str, str, int]]:
+        found = audit_rows(TASKS["Retrieval"], frames, ("test",))
+        return [(one.kind, one.severity, one.count) for one in found if one.column == "title"]
+
+    assert of_titles(frames) == [("missing_value_text", "warning", 1), ("repeated_sentence", "info", 2)]
+    same = pl.when(pl.int_range(pl.len()) % 10 < 6).then(pl.lit("Honey")).otherwise("title")
+    frames["corpus"]["test"] = frames["corpus"]["test"].with_columns(title=same)
+    assert ("boilerplate", "info", 160) in of_titles(frames)
+
+
 @pytest.mark.parametrize(("rows", "findings"), [(19, 0), (20, 1)])
 def test_one_quotation_mark_is_unpaired_if_many_texts_have_one(rows: int, findings: int) -> None:
     texts = [f'"{text}' if row < rows else f'"{text}"' for row, text in enumerate(sentences(400))]
     expected = [("csv_residue", "warning", 20, "texts begin or end with one '\"'")]
-    assert [one for one in of_texts(texts) if one[0] == "csv_residue"] == expected * findings
+    assert [one for one in of_texts(texts) if one[:2] == ("csv_residue", "warning")] == expected * findings
 
 
 def test_headers_and_labels_among_longer_texts_are_misplaced() -> None:
@@ -187,6 +272,8 @@ def test_a_label_without_a_name_seems_to_mean_none() -> None:
 def test_two_scores_order_little() -> None:
     assert of_scores([0.0, 5.0] * 15) == [("binary_score", 30, "")]
     assert of_scores([0.0, 5.0] * 14) == []
+    assert of_scores([3.0] * 80 + [row / 4 for row in range(20)]) == [("binary_score", 81, "3 in 81%")]
+    assert of_scores([3.0] * 78 + [row / 4 for row in range(22)]) == []
 
 
 def of_splits(first: dict[str, list[Any]], test: dict[str, list[Any]]) -> list[tuple[str, str, str]]:
@@ -209,7 +296,7 @@ PLAIN = {"text": sentences(300)}
         (str.lower, "warning", "texts with a capital letter: 0%, in train 100%"),
         (str.upper, "warning", "texts with a small letter: 0%, in train 100%"),
         (lambda text: text.replace(".", " ."), "warning", "texts with white space before punctuation: 100%, in train 0%"),
-        (lambda text: text.replace(".", ""), "warning", "texts with one of `.,!?;:`: 0%, in train 100%"),
+        (lambda text: text.replace(".", "").replace(",", ""), "warning", "texts with one of `.,!?;:`: 0%, in train 100%"),
         (lambda text: f"a\u0308{text}", "warning", "texts with a letter in two characters (NFD): 100%, in train 0%"),
         (lambda text: "ж" + text, "warning", "texts with a letter that is not Latin: 100%, in train 0%"),
         (lambda text: text * 5, "warning", None),
@@ -223,6 +310,8 @@ def test_a_split_that_is_written_otherwise_differs(change: Any, severity: str, d
 
 def test_splits_of_one_source_and_small_splits_do_not_differ() -> None:
     assert of_splits(PLAIN, {"text": sentences(60)}) == []
+    assert of_splits({"text": sentences(60)}, {"text": sentences(120)}) == []
+    assert of_splits({"text": sentences(60)}, {"text": sentences(121)}) == [("info", "", "rows: 121, in train 60")]
     assert of_splits(PLAIN, {"text": [text.lower() for text in sentences(29)]}) == []
     half = [text.lower() if row % 4 else text for row, text in enumerate(sentences(100))]
     assert of_splits(PLAIN, {"text": half}) == [("info", "text", "texts with a capital letter: 25%, in train 100%")]
@@ -298,6 +387,17 @@ def test_a_word_must_be_far_more_frequent_than_a_character_and_smileys_are_words
             for row, (text, label) in enumerate(zip(sentences(200), labels, strict=True))
         ]
         assert len(told(texts, labels)) == findings
+
+
+@pytest.mark.parametrize(("other", "findings"), [(0, 1), (3, 0)])
+def test_words_in_a_row_that_one_label_alone_has_now_and_then_tell_it(other: int, findings: int) -> None:
+    labels = ["wax", "honey"] * 300
+    texts = [
+        f"{text} To help provide for the hive." if row < (2 * other if row % 2 else 72) else text
+        for row, text in enumerate(sentences(600))
+    ]
+    expected = ("info", "wax: the words 'To help provide for the' in 12% of its texts, in 0% of all others (AUC 0.560)")
+    assert told(texts, labels) == [expected] * findings
 
 
 @pytest.mark.parametrize(("end", "findings"), [("~", 1), (" pollen", 0)])

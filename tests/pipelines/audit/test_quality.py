@@ -1,5 +1,6 @@
 """pipelines.audit.quality: a clean dataset of each task type has no finding, and every planted one is reported."""
 
+import hashlib
 import unicodedata
 from collections import defaultdict
 from itertools import combinations
@@ -35,6 +36,14 @@ SIX = [f"1 text against question {other}" for other in range(6)]
 WORDS = ("cells", "combs", "frames", "queens", "larvae", "swarms", "hives")
 MORE = (*WORDS, "smokers", "flowers", "nectar", "pollen", "drones", "winter", "honey")
 ORDERS = [" ".join(words) for words in combinations(MORE, 6)][::37]  # texts of different words
+
+
+def letters(number: int) -> str:
+    """Twelve words of five letters that no other number gives."""
+    digest = hashlib.sha256(str(number).encode()).hexdigest()[:60].translate(str.maketrans("0123456789", "ghijklmnop"))
+    return " ".join(digest[start : start + 5] for start in range(0, 60, 5))
+
+
 SHIFTED = [n if n % 2 else (n + 30) % 60 for n in range(60)]
 TOPICS = ("bees make honey", "ants bite birds")
 MOSTLY_THE_LABEL = pl.when(pl.int_range(pl.len()) % 10 == 0).then(pl.lit("honey")).otherwise("labels")
@@ -271,7 +280,7 @@ PLANTED = [
         "near_duplicate", "Retrieval",
         with_rows(
             "corpus", "test",
-            *((f"d{n}", "Hives", text) for n, text in ((4, SENTENCE), (5, f"{SENTENCE} So"), (6, "Hives."))),
+            *((f"d{n}", "Hives", text) for n, text in ((4, SENTENCE), (5, f"{SENTENCE} So"), (6, "Hive."))),
         ),
         "corpus/test.text", 1, 1 / 6, ("d5",), twins=("test: d4",),
     ),
@@ -474,6 +483,25 @@ PLANTED = [
     PlantedFinding(
         "placeholder", "BitextMining", with_value("en-de", "test", "sentence1", 2, "Dear {name}, your %s."),
         "en-de/test.sentence1", 1, 1 / 4, ("c",), detail="variables 1, formats 1",
+    ),
+    PlantedFinding(
+        "spacing", "STS", with_value("default", "test", "sentence2", 1, "Bees , wax  and honey ."), "default/test.sentence2", 1,
+        1 / 4, ("b",), detail="several spaces in a sentence 1, punctuation set apart 1",
+    ),
+    PlantedFinding(
+        "absent_characters", "Clustering",
+        with_rows("default", "test", *((letters(n), ("wax", "honey")[n % 2]) for n in range(250))),
+        "default/test.sentences", 254, 1.0, detail="no text has a comma or punctuation or a capital letter",
+    ),
+    PlantedFinding(
+        "swapped_texts", "BitextMining",
+        with_rows(
+            "en-de", "test",
+            *((f"a{n}", f"{WORDS[n % 7]} {n}?", f"{n} {WORDS[n % 5]}.") for n in range(90)),
+            *((f"b{n}", f"{n} {WORDS[n % 5]}.", f"{WORDS[n % 7]} {n}?") for n in range(90, 100)),
+        ),
+        "en-de/test", 10, 10 / 104, (),
+        detail="a question mark at the end: 87% of the first texts, 10% of the second, and the reverse in these pairs",
     ),
     PlantedFinding(
         "cut_text", "Classification",

@@ -62,6 +62,16 @@ FOUND = {
             "???? ??? ??????",
         ),
         *("РТЙЧЕФ, ЬФП ПРСФШ УФБТБС ЛПТПЧБ", "оПЧПУФЙ УЕЗПДОС", "╨╝╤С╨┤", "Ïðèâåò", "ìåä è âîñê"),
+        *("fĂĽr", "f√ºr Bienen", "f├╝r", "–њ–µ–і", "Bl‰tter", "fⁿr", "Mьnchen", "grьn"),
+        *("ОПХБЕР, ЙНРНПШИ ЯННАЫЕМХЕ", "яЁштхЄ ьхф", "ЏаЁўҐв Ё ўҐб«®", "мед€"),
+        *(
+            "=D0=BC=D1=91=D0=B4",
+            "=?UTF-8?B?0LzRkdC0?=",
+            "%D0%BC%D1%91%D0%B4",
+            "the+bees+make+all+the+honey",
+            "the%20bees%20make",
+        ),
+        *("{\\rtf1\\ansi wax}", "u043cu0451u0434", "wax U+1F41D", "+BDwENQQ0-"),
         *("Wax.\\nHoney", "мёд\\nвоск", "wax\\r\\nhoney", "\\u0435\\u0436", "\\xd0\\xbf", "\\tWax"),
     ],
     "preprocessing_residue": [
@@ -74,13 +84,32 @@ FOUND = {
             "<pad><pad>",
         ),
         *("bee ##keeper", "\u2581bee", "bee@@ keeper", "wax @-@ like", "__eou__"),
+        *("ﬁve bees", "the bee-\nkeeper", "пче-\nловод"),
     ],
-    "csv_residue": ['said ""Wax"" twice', '""Мёд"" и воск', 'wax",0\nhoney'],
+    "csv_residue": [
+        *('said ""Wax"" twice', '""Мёд"" и воск', 'wax",0\nhoney'),
+        *("wax ||| honey", "wax @@@ honey"),
+    ],
     "decomposed_letter": ["мои\u0306", "е\u0308лка", "cafe\u0301", "\u1112\u1161\u11ab"],
+    "spacing": [
+        *(
+            "wax  of bees",
+            "in  , of 20",
+            "мёда  нет",
+            "the end.Then bees",
+            "мёд.Потом воск",
+            "b e e s f l y n",
+            "м ё д в у л ь е",
+        ),
+        *("the_bees_make_the_honey", "wax\thoney", "bees\nfly,\nand,\nbuzz"),
+        "всепчёлыделаютмёдивоскпотомулетятдомойвулей",
+    ],
     "markup_residue": [
         *("[[Мёд|мёда]]", "{{cite web|url=}}", "'''wax'''", "[b]wax[/b]", "[url=honey.example]", "[IMG]", "[quote]"),
         *("[wax](https://honey.example)", "![](wax.png) ![a](b)", "```", "|---|", "**pure wax**", "\n## Wax\n"),
         *("\\frac{a}{b}", "\\textbf{wax}", "\\alpha", "$x^2 + y$", "[header]", "[substeps]"),
+        *("Bees ( ) are insects.", "Bees (, 1758) fly", "Bees fly.[12]", "honey[3] is", "мёд[4]"),
+        *("00:01:02,000 --> 00:01:04,000\nBees.", "[00:12:30] Bees.", "SPEAKER_01: Bees."),
         *("function wax(a) {", "def wax(a):", "#include <wax.h>", "console.log(1)", "p { color: red; }", '{"wax": 1}'),
     ],
     "placeholder": [
@@ -104,6 +133,7 @@ FOUND = {
             "[Ваше имя]",
             "Lorem ipsum",
             "HTTPURL",
+            "bees :smile:",
         ),
     ],
     "invisible_character": [
@@ -166,6 +196,12 @@ FOUND = {
     ],
     "prompt_residue": [
         *("mead.\n\nHuman: Why?", "mead. Input: wax", "x\n  ASSISTANT: Yes", "x\n### Response:"),
+        *(
+            "Which? (A) wax (B) honey (C) bees",
+            "Что? А) воск Б) мёд В) рой",
+            "Bees fly. Answer: yes",
+            "Мёд.\nМетка: еда",
+        ),
         *("As an AI language model, I cannot taste it.", "Как языковая модель, я не ем мёд."),
     ],
 }
@@ -176,7 +212,9 @@ WHOLE = {
     "missing_value_text": [
         *("N/A", "n/a.", "None", "null", "NaN", "--", "——", "#REF!", "#Н/Д", "[deleted]", "(пусто)", "Не указано"),
         *("нет данных", "No description"),
+        *("This comment was removed.", "[Комментарий удалён модератором]", "Tweet not found", "Текст отсутствует"),
     ],
+    "placeholder": ["test", "asdfgh", "xxx", "Тест.", "[your text here]"],
     "junk_text": [
         *(
             "https://honey.example/1",
@@ -191,6 +229,28 @@ WHOLE = {
             "Bees like " + "wax and honey, " * 5,
             "0L/Rh9GR0LvRiyDQtNC10LvQsNGO0YIg0LzRkdC0",
         ),
+        *(
+            "3f2b8c1e-0a4d-4f6b-9c2e-1d3f5a7b9c0d",
+            "doc_000123",
+            "IMG1234",
+            "/data/hive/bee.jpg",
+            "d41d8cd98f00b204e9800998ecf8427e",
+        ),
+        *(
+            "404 Not Found",
+            "Access denied",
+            "Страница не найдена",
+            "Please enable JavaScript to go on.",
+            "Just a moment...",
+        ),
+        *(
+            "Bees make honey... Read more",
+            "Пчёлы. Читать далее »",
+            "© 2014 Hive",
+            "Bees. All rights reserved.",
+            ".yenoh ekam seeB",
+        ),
+        "𝐛𝐞𝐞𝐬 make honey",
     ],
     "encoding_residue": [
         "b'wax'",
@@ -200,6 +260,8 @@ WHOLE = {
         "array([1, 2])",
         "[0.5 1.5 2.5 3.5]",
     ],
+    "spacing": ["Bees , wax and honey .", "мёд\xa0и\xa0воск"],
+    "csv_residue": ["The bees. nan", "мёдnan", "Wax. None", "wax NaN"],
     "prompt_residue": [
         *(
             "Sure! Here is a poem.",
@@ -242,6 +304,15 @@ WHOLE = {
     ],
 }
 NOT_FOUND = [
+    *(
+        "The end.  Then bees.",
+        "Well , yes.",
+        "А и Б и В",
+        "snake_case_name",
+        "e.g. Bees",
+        "What! why",
+        "le\xa0miel est là",
+    ),
     *("a < b > c", "<name>", "< p>", "<3", "x<y", "<pretty>", "<<p", "AT&T;", "R & D;", "&copy=1", "&;", "&#;"),
     *("<Body>", "</ Link >", "</ pretty >"),
     *("\xa0", "é", "\x7f", "_x00_", "_xyzw_", "x000D"),

@@ -261,7 +261,7 @@ rules:
 
 
 def test_rules_beside_the_data_or_named_are_applied_in_every_form(tmp_path: Path) -> None:
-    tables = with_value("default", "test", "sentence1", 1, f"{'a ' * 60}http://example.org is here")(
+    tables = with_value("default", "test", "sentence1", 1, f"{'ab ' * 40}http://example.org is here")(
         clean_tables("STS")
     )
     dataset_dir = write_dataset(tmp_path / "set", tables)

@@ -67,6 +67,7 @@ def test_a_column_that_tells_the_label_is_reported_whatever_its_type(tmp_path: P
     rows = range(80)
     frame = pl.DataFrame(
         {
+            "id": [f"{('wax', 'honey')[row % 2]}/{row:05}.txt" for row in rows],
             "sentences": [f"{row * 7919} is sentence {row * 104_729}." for row in rows],
             "labels": ["wax", "honey"] * 40,
             "source": pl.Series(["hive", None] * 40, dtype=pl.Categorical),
@@ -82,6 +83,7 @@ def test_a_column_that_tells_the_label_is_reported_whatever_its_type(tmp_path: P
         ("label_leaking_column", "source", 2),
         ("label_leaking_column", "tags", 2),
         ("label_leaking_column", "words", 2),
+        ("label_leaking_column", "_id", 2),
     ]
     assert report["findings"][0]["examples"] == (
         "honey: 100% of the empty value, 0% of hive",
