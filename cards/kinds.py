@@ -439,8 +439,8 @@ _KINDS = (
     Kind("spacing", "white space out of place", "info",
         "A text has white space where none belongs, or lacks it: all its commas and full stops are set apart (`word , word .`),"
         " several spaces follow a word of a sentence, none the end of a sentence (`word.Word`), letters are apart (`w o r d`),"
-        " words are run together (36 letters, or 25 of Cyrillic, ten of them different) or joined by underscores, lines are"
-        " broken inside sentences (three times), it has tabs, or no-break spaces alone; or, in"
+        " words are run together (36 letters, 25 of Cyrillic, 30 with their marks, ten different) or joined by underscores, lines"
+        " are broken inside sentences (three times), it has tabs, or no-break spaces alone; or, in"
         f" {SHARES['clause']:.0%} of the texts, words are divided (`di vided`, `di- vided`) that are whole in three others or"
         " more and there four times as frequent as one of the parts; the detail counts each."),
     Kind("markup_residue", "markup other than HTML, or code", "info",

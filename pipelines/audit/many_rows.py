@@ -313,8 +313,8 @@ ABSENT = {  # in texts that have the second, the first is natural
     "punctuation": (r"[\p{P}--[-]]", r"\p{Cased}"),
     "a capital letter": (r"\p{Lu}", r"\p{Ll}"),
     "an umlaut": ("[äöüßÄÖÜ]", r"\b(?:und|der|die|das|nicht)\b"),
-    "an accent": ("[à-ýÀ-Ýœ]", r"\b(?:les|des|una?|los|para|que|com|não)\b"),
-    "a Polish or Czech letter": ("[ąćęłńśźżěščřžýáíéůú]", r"\b(?:się|nie|jest|není|jako|jsem|sie)\b"),
+    "an accent": ("[à-ýÀ-Ýœ]", r"\b(?:les|une|los|una|para|uma)\b"),
+    "a Polish or Czech letter": ("[ąćęłńśźżěščřžýáíéůú]", r"\b(?:jest|przez|jako|jsem|které)\b"),
 }
 
 

@@ -372,7 +372,7 @@ SEVERAL_RECORDS = (
 )
 # Punctuation as a tokenizer sets it apart, and as it is written.
 SET_APART, SET_CLOSE = r"[^\s] [.,](?:\s|\z)", r"[A-Za-zÀ-ÿА-яЁё0-9][.,!?;:](?:\s|\z)"
-RUN_TOGETHER = "[A-Za-zÀ-ÿ]{36}|[А-яЁё]{25}"
+RUN_TOGETHER = "[A-Za-zÀ-ÿ]{36}|[А-яЁё]{25}|[А-яЁё,.!?:;]{30}"
 
 
 def is_of_words(match: str) -> bool:
