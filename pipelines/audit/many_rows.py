@@ -14,6 +14,7 @@ STANDARD_ERRORS above chance.
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain, pairwise
 from os.path import commonprefix
 from typing import Any
 
@@ -227,21 +228,20 @@ def _find_boilerplate(
     return findings
 
 
-DIVIDED = re.compile(r"(?<![^\W_])([^\W\d_]+)-? (?=([^\W\d_]+))")
-
-
 def _find_divided_words(texts: pl.LazyFrame, part: pl.Series, location: Location) -> list[FindingRows]:
     """A finding about texts with words that a space divides, and that more other texts have whole."""
-    some = part.str.to_lowercase()
-    counts = Counter(word for text in some for word in set(re.findall(r"[^\W\d_]+", text)))
+    words = TEXT.str.to_lowercase().str.replace_all(r"[^\p{L} -]+", " | ").str.split(" ")
+    part = part.alias("text").gather_every(2 if len(part) >= LEAST_PART else 1)
+    some = part.to_frame().select(words).to_series().to_list()
+    counts = Counter(chain.from_iterable(map(set, some)))
 
-    def has_divided(text: str) -> bool:
-        pieces = ((first, second, counts[first + second]) for first, second in DIVIDED.findall(text.lower()))
-        return any(n > 2 and len(a + b) > 5 and 4 * min(counts[a], counts[b]) < n for a, b, n in pieces)
+    def has_divided(words: Sequence[str]) -> bool:
+        wholes = ((counts.get(a.removesuffix("-") + b, 0), a.removesuffix("-"), b) for a, b in pairwise(words))
+        return any(n > 2 and a and len(a + b) > 5 and 4 * min(counts[a], counts[b]) < n for n, a, b in wholes)
 
     if sum(map(has_divided, some)) < CANDIDATE * max(MIN_RECURRING / 2, SHARES["clause"] * len(part)):
         return []
-    is_divided = TEXT.map_elements(has_divided, return_dtype=pl.Boolean)
+    is_divided = words.map_elements(has_divided, return_dtype=pl.Boolean)
     rows = texts.select("position", divided=is_divided).collect(engine="streaming")
     if rows["divided"].sum() < max(MIN_RECURRING, SHARES["clause"] * len(rows)):
         return []

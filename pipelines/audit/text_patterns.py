@@ -371,7 +371,7 @@ SEVERAL_RECORDS = (
     r'|\n"?[0-9A-Za-z_-]{1,40}[,;\t]"[^\s",]|\n[^\s,;]+[,;\t]-?[0-9]+[,;\t][^\s,;]'
 )
 # Punctuation as a tokenizer sets it apart, and as it is written.
-SET_APART, SET_CLOSE = r"[^\s] [.,](?:\s|\z)", r"[A-Za-zÀ-ÿА-яЁё0-9][.,!?;:](?:\s|\z)"
+SET_APART, SET_CLOSE = r" [.,](?:\s|\z)", r"[A-Za-zÀ-ÿА-яЁё0-9][.,!?;:](?:\s|\z)"
 RUN_TOGETHER = "[A-Za-zÀ-ÿ]{36}|[А-яЁё]{25}|[А-яЁё,.!?:;]{30}"
 
 
