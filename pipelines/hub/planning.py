@@ -292,7 +292,7 @@ def _plan_published(
             f"the tag {plan.tag} is on another commit than the one that was published: find out who moved it",
             where=repo, found=refs.tags[plan.tag], expected=plan.recorded.commit, todo=repair,
         )  # fmt: skip
-    at, published = require_same_rows(hub, repo, refs.tags[plan.tag], manifest, options)
+    at, published = require_same_rows(hub, repo, refs.tags[plan.tag], manifest, options, name=plan.tag)
     on_main = repository.read_manifest_at(hub, repo, main)
     if on_main and version == refs.versions[0] and version_key(on_main.version) < version_key(version):
         raise PublishError(f"main holds {on_main.version}, and {plan.tag} is newer", where=repo, todo=repair)
@@ -391,15 +391,17 @@ def _foreign_documents(target: Target, writes: Container[str]) -> list[str]:
 
 
 def require_same_rows(
-    hub: HubClient, repo: str, revision: str, manifest: Manifest, options: PublishOptions
+    hub: HubClient, repo: str, revision: str, manifest: Manifest, options: PublishOptions, *, name: str = ""
 ) -> tuple[Snapshot, Manifest]:
     """The repository at a revision that holds exactly the rows of a manifest, and the manifest there.
+
+    name: what messages call the revision, where it is not its own name.
 
     The Hub's digests of the data files decide where they equal ours; else the files are fetched and their rows hashed.
 
     Raises PublishError where it holds anything else.
     """
-    at, where = repository.snapshot(hub, repo, revision), f"{repo} at {revision}"
+    at, where = repository.snapshot(hub, repo, revision), f"{repo} at {name or revision}"
     if at is None:
         raise PublishError("the revision has disappeared", where=where, todo="run the command again")
     published = repository.read_manifest_at(hub, repo, at)

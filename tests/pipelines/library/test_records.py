@@ -92,7 +92,7 @@ def test_a_release_shows_what_it_is_in_a_few_lines(cedr: Release) -> None:
         "<Release cedr-classification 4.0.0, MultilabelClassification, sample",
         "  default/train: 29 rows, columns text, label, source",
         "  default/test: 16 rows, columns text, label, source",
-        "  4 findings: 1 warning, 3 info",
+        "  6 findings: 1 warning, 5 info",
         f"  {cedr.path}>",
     ]
     assert (cedr.name, cedr.version) == ("cedr-classification", "4.0.0")
