@@ -2,12 +2,14 @@
 
 `damage_described.py` was written from a list of defects, `damage_reported.py` from public reports (a link for each), by two
 writers who had seen neither the auditor nor its tests; `damage.sha256` has the digests that both had before the auditor was
-changed. This prints, as JSON, the findings that are new or different after each damage; whether they name it is for a reader
-to say, whose verdicts are in `damage_verdicts.tsv`. The texts belong to others and are not here: they are built from raw files.
+changed. `damage_third.py`, of a third such writer, was kept from those who changed it, and ran when they had done. This
+prints, as JSON, the findings that are new or different after each damage; whether they name it is for a reader to say, whose
+verdicts are in `damage_verdicts.tsv`. The texts belong to others and are not here: they are built from raw files.
 
     python benchmarks/damage.py DATA --write-data SOURCES  # SOURCES/<source>/<file>, as for `build --raw-dir`
     python benchmarks/damage.py described DATA            # DATA/<dataset>/<config>/<split>.parquet
     python benchmarks/damage.py reported DATA --profile   # also what is learned
+    python benchmarks/damage.py third DATA --profile
 """
 
 import argparse
@@ -37,6 +39,7 @@ PARTLY_BUILT = (
     "hhrlhf-harmlessness-classification",
     "vitaminc-classification",
 )  # their test split
+WRITERS = ("described", "reported", "third")
 LEARNED = ("Classification", "MultilabelClassification", "STS", "PairClassification")
 Tables = dict[tuple[str, str], pl.DataFrame]
 
@@ -94,6 +97,19 @@ def read(data: Path, dataset: str) -> Tables:
     }
 
 
+def read_for_third(data: Path, dataset: str) -> Tables:
+    """The tables as the third writer knew them: `label` for `labels`, lists of positives and negatives, a validation split."""
+    tables = {key: frame.rename({"labels": "label"}, strict=False) for key, frame in read(data, dataset).items()}
+    if dataset == "pairs-contrastive":
+        pairs = tables["default", "train"].select("query", positives=pl.concat_list("positive"))
+        others = pl.concat([pairs["positives"][-997:], pairs["positives"][:-997]])
+        tables["default", "train"] = pairs.with_columns(negatives=others)
+    if dataset == "kinopoisk-classification":
+        test = tables["default", "test"]
+        tables |= {("default", "validation"): test[::2], ("default", "test"): test[1::2]}
+    return tables
+
+
 def audit(dataset: str, tables: Tables, *, profile: bool) -> list[tuple[Any, ...]]:
     """What `check` finds in the tables: kind, severity, location, count and detail of each finding."""
     task = "MultilabelClassification" if dataset.startswith("cedr") else TASKS[dataset.rpartition("-")[2]]
@@ -114,10 +130,19 @@ def measure(writer: str, data: Path, *, profile: bool) -> Iterator[dict[str, Any
     """For each damage: what and where it is, how many rows it has, and what is found because of it."""
     sound: dict[str, list[tuple[Any, ...]]] = {}
     for damage in importlib.import_module(f"benchmarks.damage_{writer}").DAMAGES:
-        tables = read(data, damage.dataset)
+        tables = (read_for_third if writer == "third" else read)(data, damage.dataset)
         if damage.dataset not in sound:
             sound[damage.dataset] = audit(damage.dataset, tables, profile=profile)
-        damaged, expected = damage.plant(tables)
+        if writer == "third":
+            where = damage.expected
+            try:
+                damaged, count = damage.apply(tables)
+            except AssertionError as error:
+                print(f"not planted: {damage.name}: {error}", file=sys.stderr)
+                continue
+        else:
+            damaged, expected = damage.plant(tables)
+            where, count = expected.where, expected.count
         found = [
             finding
             for finding in audit(damage.dataset, damaged, profile=profile)
@@ -126,8 +151,8 @@ def measure(writer: str, data: Path, *, profile: bool) -> Iterator[dict[str, Any
         yield {
             "damage": damage.name,
             "dataset": damage.dataset,
-            "where": expected.where,
-            "count": expected.count,
+            "where": where,
+            "count": count,
             "found": found,
         }
 
@@ -135,7 +160,7 @@ def measure(writer: str, data: Path, *, profile: bool) -> Iterator[dict[str, Any
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
     arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    arguments.add_argument("writer", nargs="?", choices=("described", "reported"))
+    arguments.add_argument("writer", nargs="?", choices=WRITERS)
     arguments.add_argument("data", type=Path, metavar="DATA")
     arguments.add_argument("--profile", action="store_true")
     arguments.add_argument(

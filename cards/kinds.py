@@ -530,7 +530,9 @@ alone: one from a list of defects, one from public reports (a link for each). Di
 was changed. A third read what `check` and its profile found, and said whether it names the damage: its kind, its column
 and, within a fifth, its count. *At first* is what the auditor named when it saw the damage for the first time; *now* is
 after it was improved with what it had missed, so only the first is a measurement. The 18 verdicts that changed last
-are of the improver, not of a third reader. `benchmarks/damage.py` builds the data from raw files and plants,
+are of the improver, not of a third reader. When that was done, the auditor met the damage of another such writer once, and has
+not been changed since: 46 of 59 (78 %, interval 66 to 87). One of their 60 needs a release with two language pairs, and was
+not planted. `benchmarks/damage.py` builds the data from raw files and plants,
 `benchmarks/damage_verdicts.tsv` has each verdict.
 """
 MEASURED_HEADER = """\
@@ -567,8 +569,9 @@ def _tabulate_damage() -> str:
         "| damage from | kinds | named at first | named now | of these by the profile alone |",
         "| --- | ---: | ---: | ---: | ---: |",
     ]
-    for writer, source in (("described", "a list of defects"), ("reported", "public reports")):
-        own = [verdict for verdict in verdicts if verdict[0] == writer]
+    sources = {"described": "a list of defects", "reported": "public reports", "third": "other public reports"}
+    for writer, source in sources.items():
+        own = [verdict for verdict in verdicts if verdict[0] == writer and verdict[3] != "not planted"]
         counts = [len(own), *(sum(verdict[at] == "named" for verdict in own) for at in (3, 4))]
         rows.append(
             "| {} | {} | {} | {} | {} |".format(source, *counts, sum(verdict[5] == "profile" for verdict in own))
