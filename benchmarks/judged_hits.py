@@ -2,8 +2,8 @@
 
 The readers are language models that saw neither the rules nor what they find. `tests/judgements` has a line for each
 judged text: where it is, a hash of it, and what each reader said, from the text and the definitions alone; never the
-text itself. In `wrong_language.tsv` these are verdicts (`yes`, `no`, `unclear`); in `texts.tsv`, where every text was
-judged for all of KINDS, the kinds that it has (`?`: unclear; `-`: none). The texts are read again from raw files and
+text itself. In `wrong_language.tsv` and `spacing.tsv` these are verdicts (`yes`, `no`, `unclear`); in `texts.tsv`, where every
+text was judged for all of KINDS, the kinds that it has (`?`: unclear; `-`: none). The texts are read again from raw files and
 releases. They were drawn by hash: of each kind all hits, or a part of hundreds; and of the others some of each
 dataset, and some of each sort that could be mistaken (with angle brackets, numbers, mixed scripts, quotation marks
 ...). All have 900 characters at most.
@@ -37,10 +37,11 @@ KINDS = {
         for kind in (
             "csv_residue", "html_residue", "junk_text", "lookalike_word", "missing_value_text",
             "markup_residue", "number_text", "personal_data",
-            "placeholder", "preprocessing_residue", "prompt_residue", "repeated_sentence",
+            "placeholder", "preprocessing_residue", "prompt_residue", "repeated_sentence", "spacing",
         )
     },
 }  # fmt: skip
+OWN_FILES = ("wrong_language", "spacing")  # of kinds with other texts than the rest
 
 
 def read_raw(sources: Path, dataset: str, table: str) -> pl.DataFrame:
@@ -149,7 +150,7 @@ def wilson(right: int, all_: int) -> str:
 def measure_all(read: Callable[[str], pl.DataFrame]) -> dict[str, Mapping[str, int]]:
     """The counts of every kind. read: the judged rows of a file, by its name, with their texts."""
     texts = read("texts")
-    own = {"wrong_language": read("wrong_language")}
+    own = {kind: read(kind) for kind in OWN_FILES}
     return {kind: measure(kind, own[kind] if kind in own else verdicts_of(kind, texts)) for kind in KINDS}
 
 

@@ -101,7 +101,7 @@ FOUND = {
             "b e e s f l y n",
             "м ё д в у л ь е",
         ),
-        *("the_bees_make_the_honey", "wax\thoney", "bees\nfly,\nand,\nbuzz"),
+        *("the_bees_make_the_honey", "wax\thoney", "the bees\nfly from a flower\nto the next one,\nand they all buzz"),
         "всепчёлыделаютмёдивоскпотомулетятдомойвулей",
     ],
     "markup_residue": [
