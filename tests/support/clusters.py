@@ -60,10 +60,15 @@ def blind_node(address: str, *hidden: Path) -> Iterator[None]:
         node.wait()
 
 
-def start_scan(folder: Path, partition_bytes: int, *arguments: object) -> "subprocess.Popen[str]":
-    """A process that scans a corpus, in a folder; its errors are in its pipe."""
+@contextmanager
+def start_scan(folder: Path, partition_bytes: int, *arguments: object) -> "Iterator[subprocess.Popen[str]]":
+    """A process that scans a corpus, in a folder; its errors are in its pipe. It ends with the block."""
     command = [sys.executable, "-c", SCAN, str(partition_bytes), "scan", *map(str, arguments)]
-    return subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as scan:
+        try:
+            yield scan
+        finally:
+            scan.kill()
 
 
 def finish(scan: "subprocess.Popen[str]") -> None:

@@ -2,6 +2,7 @@
 
 import random
 import subprocess
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from threading import Thread
@@ -63,7 +64,7 @@ def outputs(name: str) -> tuple[str, ...]:
     return "--matches", f"{name}.parquet", "--clean", name
 
 
-def start(folder: Path, address: str, corpus: str = "corpus") -> "subprocess.Popen[str]":
+def start(folder: Path, address: str, corpus: str = "corpus") -> "AbstractContextManager[subprocess.Popen[str]]":
     """The same scan on a cluster, in many partitions, into `cluster`."""
     return start_scan(folder, 2_000, corpus, *OPTIONS, *outputs("cluster"), "--engine", "ray", "--address", address)
 
@@ -79,8 +80,7 @@ def finished(folder: Path) -> int:
 
 
 def test_nodes_that_come_go_and_are_killed_do_not_change_a_byte(scanned: Path) -> None:
-    with open_cluster() as cluster:
-        driver = start(scanned, cluster.address)
+    with open_cluster() as cluster, start(scanned, cluster.address) as driver:
         first = cluster.add_node(num_cpus=1)
         wait_until(lambda: finished(scanned) >= 5)
         cluster.remove_node(first, allow_graceful=False)
@@ -96,8 +96,8 @@ def test_nodes_that_come_go_and_are_killed_do_not_change_a_byte(scanned: Path) -
 @pytest.mark.skipif(not CAN_HIDE, reason="no right to hide a folder from a process")
 def test_a_node_that_sees_neither_cache_nor_index_nor_our_package_works(scanned: Path) -> None:
     hidden = [scanned / "cache", scanned / "hidden", *(ROOT / name for name in PACKAGES)]
-    with open_cluster() as cluster, blind_node(cluster.address, *hidden):
-        finish(start(scanned, cluster.address))
+    with open_cluster() as cluster, blind_node(cluster.address, *hidden), start(scanned, cluster.address) as driver:
+        finish(driver)
     assert_equal(scanned)
 
 
@@ -108,8 +108,12 @@ def test_a_corpus_on_s3_is_read_by_the_nodes(scanned: Path) -> None:
         address = upload(client, scanned / "corpus")
         assert run_scan("scan", address, *OPTIONS, "--matches", "local.parquet") == 0
         hidden = scanned / "cache", scanned / "hidden", scanned / "corpus"
-        with open_cluster() as cluster, blind_node(cluster.address, *hidden):
-            finish(start(scanned, cluster.address, address))
+        with (
+            open_cluster() as cluster,
+            blind_node(cluster.address, *hidden),
+            start(scanned, cluster.address, address) as driver,
+        ):
+            finish(driver)
     assert_equal(scanned)
 
 
