@@ -76,7 +76,7 @@ def test_the_script_of_the_catalogue_names_terms_and_each_file_once(tmp_path: Pa
     assert sum(command.startswith("contamination index") for command in commands) == 1
     decided = [shlex.split(command)[1] for command in commands if command.startswith("decide")]
     assert len(decided) == len(set(decided))
-    assert len(said) == len(set(said)) == 8
+    assert len(said) == len(set(said)) >= 8
     terms = [line for line in lines if "accept the terms" in line]
     assert [line.rpartition("/")[2] for line in terms] == ["InstruSum", "chatbot_arena_conversations"]
     assert len(lines) < 150
