@@ -15,7 +15,7 @@ The last event of a tag counts; one without a commit says that the tag is no lon
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -78,7 +78,7 @@ def status(dataset: str, ledger: Path = LEDGER) -> Status:
 
     Raises ReleaseError for a damaged ledger.
     """
-    entries, parts = _read(ledger)
+    entries, parts, _ = _read(ledger)
     found: Status = VERIFIED if dataset in entries else PART if dataset in parts else SAMPLE
     return found
 
@@ -141,12 +141,9 @@ def _update(dataset: str, version: str, entry: LedgerEntry | LedgerPart, ledger:
     if not can_record(ledger):
         return False
     with locked(ledger.with_name(f".{ledger.name}.lock"), "the ledger", remove=True):
-        for name, events in _earlier_events(ledger).items():  # or what the ledger said of them would be lost
-            known = set(read_events(name, ledger, earlier=False))
-            for event in events:
-                if event not in known:
-                    _append(name, event, ledger)
-        entries, parts = _read(ledger)
+        entries, parts, publications = _read(ledger)
+        for name in publications:  # or what the ledger said of them would be lost
+            _append(name, [], ledger)
         before = _dump(entries, parts)
         section: dict[str, Any] = parts if isinstance(entry, LedgerPart) else entries
         section.setdefault(dataset, {})[version] = entry
@@ -169,13 +166,25 @@ def read_parts(ledger: Path = LEDGER) -> Parts:
     return _read(ledger)[1]
 
 
-def _read(ledger: Path) -> tuple[Entries, Parts]:
+@dataclass(frozen=True)
+class _Publication:
+    """What the ledger of 0.2.0 kept of a publication, beside the rest of an entry: the commit of the tag by repository."""
+
+    content_sha256: Sha256
+    commits: dict[str, CommitSha] = field(default_factory=dict)
+
+
+Publications = dict[str, dict[str, _Publication]]  # of datasets that have any, by version
+
+
+def _read(ledger: Path) -> tuple[Entries, Parts, Publications]:
     if not ledger.is_file():
-        return {}, {}
+        return {}, {}, {}
     try:
         sections = msgspec.json.decode(ledger.read_bytes(), type=dict[str, msgspec.Raw])
         parts = msgspec.json.decode(sections.pop(PARTS, b"{}"), type=Parts)
-        return {name: msgspec.json.decode(raw, type=dict[str, LedgerEntry]) for name, raw in sections.items()}, parts
+        entries = {name: msgspec.json.decode(raw, type=dict[str, LedgerEntry]) for name, raw in sections.items()}
+        published = {name: msgspec.json.decode(raw, type=dict[str, _Publication]) for name, raw in sections.items()}
     except INVALID_JSON as error:
         raise ReleaseError(
             "damaged ledger",
@@ -183,6 +192,7 @@ def _read(ledger: Path) -> tuple[Entries, Parts]:
             found=str(error),
             todo="repair it by hand, or restore it from version control",
         ) from None
+    return entries, parts, {name: of for name, of in published.items() if any(each.commits for each in of.values())}
 
 
 def _dump(entries: Entries, parts: Parts) -> str:
@@ -226,34 +236,24 @@ def record_file(dataset: str, beside: Path) -> Path:
     return beside.parent / REFS / f"{dataset}.jsonl"
 
 
-@dataclass(frozen=True)
-class _Published:
-    """What the ledger of 0.2.0 kept of a publication: the commit of the tag by repository."""
+def read_events(dataset: str, beside: Path) -> list[RefEvent]:
+    """All events, the oldest first; none where there is no record. Publications in a ledger of 0.2.0 come before the record.
 
-    commits: dict[str, CommitSha] = field(default_factory=dict)
-
-
-def _earlier_events(ledger: Path) -> dict[str, list[RefEvent]]:
-    """The publications in a ledger of 0.2.0, by dataset. The next write of the ledger moves them into the record."""
-    _read(ledger)  # or a damaged one would be an error in other words
-    sections = msgspec.json.decode(ledger.read_bytes(), type=dict[str, dict[str, Any]]) if ledger.is_file() else {}
-    return {
-        name: [
-            RefEvent(repo, f"v{version}", commit, "observed", "in the ledger of 0.2.0", entry["content_sha256"])
-            for version, entry in versions.items()
-            for repo, commit in msgspec.convert(entry, _Published).commits.items()
-        ]
-        for name, versions in sections.items()
-        if name != PARTS
-    }
-
-
-def read_events(dataset: str, beside: Path, *, earlier: bool = True) -> list[RefEvent]:
-    """All events, the oldest first; none where there is no record. earlier: also those that a ledger of 0.2.0 has.
-
-    Raises ReleaseError for a damaged record.
+    Raises ReleaseError for a damaged ledger or record.
     """
-    path, events = record_file(dataset, beside), _earlier_events(beside).get(dataset, []) if earlier else []
+    return [*_earlier_events(dataset, beside), *_recorded(dataset, beside)]
+
+
+def _earlier_events(dataset: str, ledger: Path) -> list[RefEvent]:
+    return [
+        RefEvent(repo, f"v{version}", commit, "observed", "in the ledger of 0.2.0", published.content_sha256)
+        for version, published in _read(ledger)[2].get(dataset, {}).items()
+        for repo, commit in published.commits.items()
+    ]
+
+
+def _recorded(dataset: str, beside: Path) -> list[RefEvent]:
+    path, events = record_file(dataset, beside), list[RefEvent]()
     for number, line in enumerate(path.read_bytes().splitlines() if path.is_file() else (), 1):
         try:
             events.append(msgspec.json.decode(line, type=RefEvent))
@@ -277,7 +277,7 @@ def expected_refs(dataset: str, beside: Path) -> RecordedRefs:
 
 def all_expected_refs(beside: Path) -> dict[str, RecordedRefs]:
     """The expected tags of every dataset with a record. Raises ReleaseError for a damaged record."""
-    names = {path.stem for path in (beside.parent / REFS).glob("*.jsonl")} | _earlier_events(beside).keys()
+    names = {path.stem for path in (beside.parent / REFS).glob("*.jsonl")} | _read(beside)[2].keys()
     return {name: refs for name in sorted(names) if (refs := expected_refs(name, beside))}
 
 
@@ -290,15 +290,17 @@ def append_event(dataset: str, event: RefEvent, beside: Path) -> bool:
     """Add an event that happens now, where the record can be written; returns whether it could."""
     if not can_record(beside):
         return False
-    _append(dataset, replace(event, when=datetime.now(UTC).isoformat(timespec="seconds")), beside)
+    _append(dataset, [replace(event, when=datetime.now(UTC).isoformat(timespec="seconds"))], beside)
     return True
 
 
-def _append(dataset: str, event: RefEvent, beside: Path) -> None:
+def _append(dataset: str, events: Sequence[RefEvent], beside: Path) -> None:
+    """Add events to a record, after the publications in a ledger of 0.2.0 that it lacks: the last event of a tag counts."""
     path = record_file(dataset, beside)
     path.parent.mkdir(exist_ok=True)
-    line = json.dumps(asdict(event), ensure_ascii=False) + "\n"
     with locked(path.with_name(f".{path.name}.lock"), "the record of refs", remove=True), path.open("ab") as file:
-        file.write(line.encode())
+        known = set(_recorded(dataset, beside))
+        for event in (*(event for event in _earlier_events(dataset, beside) if event not in known), *events):
+            file.write(f"{json.dumps(asdict(event), ensure_ascii=False)}\n".encode())
         file.flush()
         os.fsync(file.fileno())

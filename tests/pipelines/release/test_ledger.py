@@ -13,11 +13,14 @@ from pipelines.make import BuildResult
 from pipelines.release.ledger import (
     LEDGER,
     LedgerEntry,
+    RefEvent,
+    append_event,
     expected_refs,
     find_entry,
     find_repositories,
     ledger_entry,
     ledger_part,
+    read_events,
     read_ledger,
     read_parts,
     record_entry,
@@ -34,8 +37,13 @@ from pipelines.release.ledger import (
         (b'{"cedr": {"1.0.0": {"more": ' + b"[" * 100_000, "maximum recursion depth exceeded"),
         (b'{"cedr": {"1.0.0": {"content_sha256": "0"}}}', "$[...].content_sha256"),
         (b'{"\xff": {}}', "utf-8"),
+        (
+            b'{"cedr": {"1.0.0": {"content_sha256": "%s", "tables": [], "raw": {}, "commits": {"org/cedr": "v1"}}}}'
+            % (b"1" * 64),
+            "$[...].commits[...]",
+        ),
     ],
-    ids=["not_json", "nested_deeply", "no_digest", "not_utf8"],
+    ids=["not_json", "nested_deeply", "no_digest", "not_utf8", "no_commit"],
 )
 def test_a_damaged_ledger_is_an_error_that_names_the_file(tmp_path: Path, content: bytes, found: str) -> None:
     ledger = tmp_path / "ledger.json"
@@ -70,6 +78,18 @@ def test_publications_in_a_ledger_of_version_0_2_0_count_and_move_into_the_recor
     [line] = map(json.loads, record.read_text().splitlines())
     assert (line["repo"], line["tag"], line["commit"]) == ("org/cedr", "v1.0.0", "a" * 40)
     assert expected_refs("cedr-classification", ledger)["org/cedr"]["v1.0.0"].event == "observed"
+
+
+def test_an_event_after_publications_in_a_ledger_of_version_0_2_0_counts_before_and_after_they_move(
+    tmp_path: Path,
+) -> None:
+    ledger = tmp_path / "ledger.json"
+    released = {"content_sha256": "1" * 64, "tables": [], "raw": {}}
+    ledger.write_text(json.dumps({"cedr": {"1.0.0": released | {"commits": {"org/cedr": "a" * 40}}}}))
+    append_event("cedr", RefEvent("org/cedr", "v1.0.0", "b" * 40, "repair", "moved"), ledger)
+    assert expected_refs("cedr", ledger)["org/cedr"]["v1.0.0"].commit == "b" * 40
+    record_entry("terra", "1.0.0", msgspec.convert(released, LedgerEntry), ledger)
+    assert [event.commit for event in read_events("cedr", ledger)] == ["a" * 40, "b" * 40]
 
 
 def test_the_ledger_of_an_installed_package_is_never_written(
