@@ -289,10 +289,8 @@ def fetch_documents(hub: HubClient, repo: str, at: Snapshot, target: Path, *, da
     if folder.MANIFEST not in at.digests:
         raise ReleaseError("no release on the Hub at this revision", where=where, found="no manifest.json")
     manifest = decode(read_file(hub, repo, at, folder.MANIFEST) or b"", f"{where}: manifest.json")
-    documents, files = (
-        [folder.MANIFEST, *folder.document_names(manifest)],
-        [file.path for file in manifest.files if data],
-    )
+    documents = [folder.MANIFEST, *folder.document_names(manifest)]
+    files = [file.path for file in manifest.files if data]
     missing = [path for path in (*documents, *files) if path not in at.digests]
     if missing:
         raise ReleaseError("the release on the Hub lacks a file", where=where, found=missing[0])
