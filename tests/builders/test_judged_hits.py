@@ -41,7 +41,8 @@ def test_what_was_judged_is_still_called_as_the_page_says(
         return judged_hits.with_texts(judged_hits.read_judgements(name).filter(is_here), tables)
 
     for kind, counts in judged_hits.measure_all(read).items():
-        least = 0.5 if kind in ("junk_text", "placeholder", "spacing") else 0.8  # two with a dozen true ones
+        # Of the first two there are a dozen true ones.
+        least = {"junk_text": 0.5, "placeholder": 0.5, "spacing": 0.7}.get(kind, 0.8)
         # The readers did not see three line separators.
         assert counts["hits"] - counts["right"] <= max(0.2 * counts["hits"], 3), kind
         assert counts["found"] >= least * counts["true"], kind
