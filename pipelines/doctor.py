@@ -22,7 +22,7 @@ def main() -> int:
     from dataclasses import asdict
 
     try:
-        from pipelines.hub.diagnosis import diagnose, diagnosis_page
+        from pipelines.raw.diagnosis import diagnose, diagnosis_page
         from pipelines.raw.digests import default_cache
 
         lines = diagnose(options.cache or default_cache(), options.output, offline=options.offline)
