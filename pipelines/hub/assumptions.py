@@ -400,11 +400,11 @@ ASSUMPTIONS = (
     Assumption(2, "a listing continues on the same server", "check --org: many repositories", _next_page),
     Assumption(
         3, "a squash leaves an older tag its files", "check --org, publish --repair", _squash,
-        later="at once it does. A day after a squash: check ORG/NAME@v1.0.0",
+        later="at once it does. A day after a squash: embedding-datasets check ORG/NAME@v1.0.0",
     ),
     Assumption(
         4, "a commit lives by its tag, without its branch", "publish: older versions", _deleted_branch,
-        later="at once it does. 36 hours after publishing an older version: check ORG/NAME@v1.0.0",
+        later="at once it does. 36 hours after publishing an older version: embedding-datasets check ORG/NAME@v1.0.0",
     ),
     Assumption(5, "a branch is listed and deleted apart from a tag of its name", "publish --repair", _same_name),
     Assumption(6, "a new tag is listed on its commit, one with a message read as it", "publish, check --org", _tags),
@@ -414,13 +414,13 @@ ASSUMPTIONS = (
     Assumption(10, "a branch may begin at an older commit", "publish: older versions", _old_start),
     Assumption(
         12, "a commit can be read at once", "publish: reading back", _read_back,
-        later="two kilobytes can. With 500 MB: publish NAME --org ORG --private -v",
+        later="two kilobytes can. With 500 MB: embedding-datasets publish NAME --org ORG --private -v",
     ),
     Assumption(13, "data are listed by sha256, documents by git blob id", "publish and check without download", _listed_digests),
     Assumption(14, "small text without an ending is listed by its git blob id", "check --org: mirrors", _no_ending),
     Assumption(
         15, "a commit of many large files ends in time", "publish: MIRACL",
-        later="publish miracl-retrieval-ru --org ORG --private",
+        later="embedding-datasets publish miracl-retrieval-ru --org ORG --private",
     ),
     Assumption(16, "a new pull request is open, and has its files", "publish --create-pr: reruns", _pull_request),
     Assumption(17, "whoami names the role of any token", "publish: its first request", _whoami),
