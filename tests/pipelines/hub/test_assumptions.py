@@ -35,6 +35,7 @@ from tests.support.loopback_hub import (
     Repo,
     Request,
 )
+from tests.support.paths import ROOT
 from tests.support.publishing import patience
 
 Usual = Callable[[], Answer]
@@ -129,6 +130,12 @@ def with_headers(**headers: str) -> Otherwise:
     )
 
 
+def with_quota(kind: str, quota: int) -> Otherwise:
+    """A Hub that permits another number of requests of a kind."""
+    policy = with_headers(RateLimit_Policy=f'"fixed window";"{kind}";q={quota};w=300')
+    return lambda hub, request, usual: policy(hub, request, usual) if request.path.endswith("/refs") else usual()
+
+
 def without_parents(_: LoopbackHub, request: Request, usual: Usual) -> Answer:
     """A Hub that commits on the head of a branch, whatever parent is given."""
     request.body = re.sub(rb'"parentCommit": ?"\w+"', b'"other": 1', request.body)
@@ -220,7 +227,7 @@ OTHERWISE: list[tuple[int, str, Otherwise, str]] = [
      "your token may read it"),
     (18, "not said", refusing("HEAD", "/resolve/", 403), "not readable: status 403"),
     (19, "others", with_headers(RateLimit="limit=1000, remaining=7"), "it is limit=1000, remaining=7"),
-    (20, "fewer", with_headers(RateLimit_Policy='"fixed window";"api";q=500;w=300'), "api: (500, 300), and not (1000, 300)"),
+    (20, "fewer", with_quota("api", 500), '"fixed window";"api";q=500;w=300; "fixed window";"resolvers";q=5000;w=300'),
     (22, "anything is made", making_anything, "main is on "),
     (23, "oldest first", changed("/commits/", lambda listed: listed[::-1]), "the newest is "),
     (23, "a part", changed("/commits/", lambda listed: listed[:1]), "the last ["),
@@ -262,6 +269,12 @@ def test_a_hub_that_behaves_as_assumed(hub: LoopbackHub, made: Throwaway) -> Non
     assert made.names == [made.repo, f"{made.repo}-renamed"]
 
 
+def test_the_documentation_shows_every_assumption() -> None:
+    text = " ".join((ROOT / "docs" / "publishing.md").read_text("utf-8").split())
+    for assumption in ASSUMPTIONS:
+        assert re.search(rf" {assumption.number} (held|could not be asked) {re.escape(assumption.name)} ", text)
+
+
 def test_what_decides_nothing_is_said_too(hub: LoopbackHub, made: Throwaway) -> None:
     (made.output / "a" / "1.0.0" / "README.md").unlink()
 
@@ -285,7 +298,7 @@ def test_what_decides_nothing_is_said_too(hub: LoopbackHub, made: Throwaway) -> 
         8: ("could not be asked", f"no release in {made.output}: build some, with --sample perhaps, or pass --output DIR"),
         17: ("held", ""),
         20: ("could not be asked",
-             "no RateLimit-Policy; embedding-datasets check --org ORG --no-download -v counts requests"),
+             "RateLimit-Policy is ['none', 'none']: embedding-datasets check --org ORG --no-download -v counts requests"),
     }  # fmt: skip
 
 
@@ -298,6 +311,16 @@ def test_a_busy_hub_is_no_answer_and_an_unreadable_one_is(hub: LoopbackHub, made
     hub.otherwise = lambda request, usual: changed("/refs$", lambda _: {"branches": []})(hub, request, usual)
     [answer] = ask_all(made, [5])
     assert (answer.state, answer.finding) == ("did not hold", "an answer has another form (KeyError: 'converts')")
+
+
+def test_a_hub_without_another_repository_lists_no_second_page(hub: LoopbackHub, made: Throwaway) -> None:
+    for name in [name for name in hub.repos if name != made.repo]:
+        del hub.repos[name]
+    [answer] = ask_all(made, [2])
+    assert (answer.state, answer.finding) == (
+        "could not be asked",
+        "this Hub has no other repository, so nothing continues",
+    )
 
 
 def test_nothing_else_is_written(hub: LoopbackHub, connection: HubClient, tmp_path: Path) -> None:
