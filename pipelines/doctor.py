@@ -46,9 +46,11 @@ def _ask_hub(options: argparse.Namespace) -> int:
 
     from pipelines.hub import assumptions, publishing
 
-    refused = PublishError("nothing was created", todo="answer y, or add --yes")
-    what = f"a private repository {options.hub}/doctor-... will be created, filled and deleted"
-    command.confirm(what, yes=options.yes, refused=refused)
+    command.confirm(
+        f"a private repository {options.hub}/doctor-... will be created, filled and deleted",
+        yes=options.yes,
+        refused=PublishError("nothing was created", todo="answer y, or add --yes"),
+    )
     hub = publishing.login()
     with assumptions.throwaway_repository(hub, options.hub, options.output) as made:
         answers = assumptions.ask_all(made)
@@ -62,10 +64,8 @@ def _ask_hub(options: argparse.Namespace) -> int:
 
 def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     """Exit with a usage error where options do not fit together."""
-    if options.hub and (options.offline or options.cache):
-        arguments.error("--offline and --cache are not for --hub")
-    if options.yes and not options.hub:
-        arguments.error("--yes is for --hub")
+    if options.offline and options.hub:
+        arguments.error("--offline or --hub, not both")
 
 
 def parser() -> argparse.ArgumentParser:

@@ -41,7 +41,7 @@ logger = logging.getLogger(__name__)
 class Throwaway:
     """A private repository that is deleted afterwards.
 
-    names: those that it may have had. first, second: the shas of its first commits on main; the second has FILES. output: where
+    names: those that it may have. first, second: the shas of its first commits on main; the second has FILES. output: where
     local releases are. seen: what a question learned beside its answer.
     """
 
@@ -101,17 +101,21 @@ def throwaway_repository(hub: HubClient, org: str, output: Path) -> Iterator[Thr
         made = Throwaway(hub, repo, names, first, "", output)
         yield replace(made, second=_commit(made, FILES).oid)
     finally:
-        for name in reversed(names):
-            _delete(hub, name)
+        _delete(hub, names)
 
 
-def _delete(hub: HubClient, repo: str) -> None:
-    try:
-        call(hub, "deleting it", repo, partial(hub.api.delete_repo, repo, repo_type="dataset", missing_ok=True))
-    except hub.error as error:
-        todo, found = f"hf repos delete {repo} --repo-type dataset", explain_error(error).words
-        raise PublishError("doctor's repository is not deleted", where=repo, found=found, todo=todo) from error
-    logger.info("%s: deleted", repo)
+def _delete(hub: HubClient, names: Sequence[str]) -> None:
+    """Delete a repository under every name that it may have; where one fails, the others are tried."""
+    left = dict[str, str]()
+    for name in names:
+        try:
+            call(hub, "deleting it", name, partial(hub.api.delete_repo, name, repo_type="dataset", missing_ok=True))
+        except hub.error as error:
+            left[name] = explain_error(error).words
+    if left:
+        todo = " && ".join(f"hf repos delete {name} --repo-type dataset" for name in left)
+        where, found = ", ".join(left), "; ".join(left.values())
+        raise PublishError("doctor's repository is not deleted", where=where, found=found, todo=todo)
 
 
 def ask_all(made: Throwaway, numbers: Collection[int] = ()) -> list[Answer]:
@@ -279,13 +283,13 @@ def _tag_again(made: Throwaway) -> list[str]:
 
 
 def _cards(made: Throwaway) -> list[str]:
-    contents = {path.parent: path.read_text("utf-8") for path in sorted(made.output.glob(f"*/*/{folder.CARD}"))}
-    if not contents:
+    cards = sorted(made.output.glob(f"*/*/{folder.CARD}"))
+    if not cards:
         raise PublishError(f"no release in {made.output}: build some, with --sample perhaps, or pass --output DIR")
-    bodies = {path: {"repoType": "dataset", "content": content} for path, content in contents.items()}
-    made.seen.append(f"cards in {made.output}: {len(bodies)}")
-    checks = {path: partial(_request, made, "POST", "/api/validate-yaml", json=body) for path, body in bodies.items()}
-    return [fault for path, check in checks.items() for fault in _unless(made, str(path), check)]
+    made.seen.append(f"cards in {made.output}: {len(cards)}")
+    check = partial(_request, made, "POST", "/api/validate-yaml")
+    bodies = {path.parent: {"repoType": "dataset", "content": path.read_text("utf-8")} for path in cards}
+    return [fault for path, body in bodies.items() for fault in _unless(made, str(path), partial(check, json=body))]
 
 
 def _statuses(made: Throwaway) -> list[str]:
@@ -315,6 +319,7 @@ def _renamed(made: Throwaway) -> list[str]:
     hub, old, new = made.hub, made.repo, f"{made.repo}-renamed"
     made.names.append(new)
     call(hub, "renaming it", old, partial(hub.api.move_repo, old, new, repo_type="dataset"))
+    made.names.remove(old)
     at = repository.snapshot(hub, old)
     if at is None or at.repo != new:
         return _differ("the old name leads to", at and at.repo, new)

@@ -266,7 +266,7 @@ def test_a_hub_that_behaves_as_assumed(hub: LoopbackHub, made: Throwaway) -> Non
         19: '"api";r=999;t=300; a 429 was not provoked',
     }.items():
         assert states[number][1] == words
-    assert made.names == [made.repo, f"{made.repo}-renamed"]
+    assert made.names == [f"{made.repo}-renamed"]
 
 
 def test_the_documentation_shows_every_assumption() -> None:
@@ -373,6 +373,25 @@ def test_a_repository_that_may_exist_is_deleted(
     assert ("DELETE" in {request.method for request in hub.log}) == deleted
 
 
+def test_a_name_that_cannot_be_deleted_does_not_keep_the_other(
+    hub: LoopbackHub, connection: HubClient, tmp_path: Path
+) -> None:
+    before = set(hub.repos)
+
+    def otherwise(request: Request, usual: Usual) -> Answer:
+        if request.path.endswith("/repos/move") or (request.method == "DELETE" and b"-renamed" in request.body):
+            raise HubError(403, "not here")
+        return usual()
+
+    hub.otherwise = otherwise
+    with pytest.raises(PublishError, match="is not deleted"), throwaway_repository(connection, "org", tmp_path) as made:
+        [answer] = ask_all(made, [11])
+    assert (answer.state, answer.finding) == (
+        "could not be asked", "renaming it failed: the Hub answered 403 Forbidden: not here",
+    )  # fmt: skip
+    assert set(hub.repos) == before
+
+
 @pytest.fixture
 def doctor(run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """A function that runs `doctor --hub`, with few of the assumptions."""
@@ -454,9 +473,8 @@ def test_a_person_at_a_terminal_is_asked_first(
         assert bool(hub.log) == created
 
 
-@pytest.mark.parametrize("arguments", [["--hub", "org", "--offline"], ["--hub", "org", "--cache", "."], ["--yes"]])
-def test_options_that_do_not_fit_together(run: Callable[..., Any], arguments: list[str]) -> None:
-    assert run("doctor", *arguments).returncode == 2
+def test_the_hub_is_not_asked_offline(doctor: Callable[..., Any]) -> None:
+    assert doctor("org", "--offline").returncode == 2
 
 
 def test_an_interrupted_command_deletes_its_repository(hub: LoopbackHub, tmp_path: Path) -> None:
