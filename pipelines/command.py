@@ -108,9 +108,11 @@ def claim_outputs(options: argparse.Namespace) -> None:
     protect(path for path in inputs if path.is_file() and not any(path.samefile(record) for record in records))
 
 
-def add_yes_option(arguments: argparse.ArgumentParser) -> None:
-    """Add the option that answers the question of `confirm`."""
-    arguments.add_argument("--yes", action="store_true", help="download without a question, however much it is")
+def add_yes_option(
+    arguments: argparse.ArgumentParser, what: str = "download without a question, however much it is"
+) -> None:
+    """Add the option that answers the question of `confirm`. what: it does then, for --help."""
+    arguments.add_argument("--yes", action="store_true", help=what)
 
 
 def add_raw_options(arguments: argparse.ArgumentParser) -> None:
@@ -259,17 +261,19 @@ def print_error(error: DatasetError) -> None:
     logger.error("%s", error)
 
 
-def confirm(what: str, *, yes: bool) -> None:
+def confirm(what: str, *, yes: bool, refused: DatasetError | None = None) -> None:
     """Say what is about to be done, and ask whether to do it where a person can answer: on a terminal, without --yes.
 
-    Raises SourceError where the answer is not yes.
+    Raises `refused` where the answer is not yes, by default a SourceError about downloads.
     """
     logger.info("%s", what)
     if yes or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return
     print("go on? [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
-        raise SourceError("nothing was downloaded", todo="answer y, or add --yes; fetch --dry-run lists each file")
+        raise refused or SourceError(
+            "nothing was downloaded", todo="answer y, or add --yes; fetch --dry-run lists each file"
+        )
 
 
 def is_terminal() -> bool:

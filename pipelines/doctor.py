@@ -1,11 +1,11 @@
-"""embedding-datasets doctor : what this machine has of all that a build needs, and what to do about the rest."""
+"""embedding-datasets doctor : what this machine has of all that a build needs, and what the Hub does of all that is assumed."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from builders.errors import DatasetError
+from builders.errors import DatasetError, PublishError
 from pipelines import command
 
 if TYPE_CHECKING:
@@ -13,16 +13,19 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
   embedding-datasets doctor              Python, packages, cache, disk, the token and the gated files it may read
-  embedding-datasets doctor --offline    the same, without asking the Hub"""
+  embedding-datasets doctor --offline    the same, without asking the Hub
+  embedding-datasets doctor --hub ORG    instead: does the Hub behave as publishing assumes? in a private repository of ORG"""
 
 
 def main() -> int:
-    """Look at everything; returns 1 where something would stop builds, else 0."""
-    options = command.parse(parser())
+    """Look at everything; returns 1 where something would stop builds, or the Hub behaves otherwise than assumed, else 0."""
+    options = command.parse(parser(), _check_options)
+    if options.hub:
+        return _ask_hub(options)
     from dataclasses import asdict
 
     try:
-        from pipelines.hub.diagnosis import diagnose, diagnosis_page
+        from pipelines.raw.diagnosis import diagnose, diagnosis_page
         from pipelines.raw.digests import default_cache
 
         lines = diagnose(options.cache or default_cache(), options.output, offline=options.offline)
@@ -37,6 +40,34 @@ def main() -> int:
     return int(any(line.state == "problem" for line in lines))
 
 
+def _ask_hub(options: argparse.Namespace) -> int:
+    """Ask the Hub whether it behaves as assumed; returns 1 where it does not."""
+    from dataclasses import asdict
+
+    from pipelines.hub import assumptions, publishing
+
+    command.confirm(
+        f"a private repository {options.hub}/doctor-... will be created, filled and deleted",
+        yes=options.yes,
+        refused=PublishError("nothing was created", todo="answer y, or add --yes"),
+    )
+    hub = publishing.login()
+    with assumptions.throwaway_repository(hub, options.hub, options.output) as made:
+        answers = assumptions.ask_all(made)
+        if options.json:
+            for answer in answers:
+                command.print_json(asdict(answer))
+        else:
+            print(assumptions.page(f"{options.hub} at {hub.api.endpoint}", answers), flush=True)
+    return int(any(answer.state == "did not hold" for answer in answers))
+
+
+def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """Exit with a usage error where options do not fit together."""
+    if options.offline and options.hub:
+        arguments.error("--offline or --hub, not both")
+
+
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
     arguments = command.parser("doctor", "Find out what would stop a build on this machine.", EXAMPLES)
@@ -45,6 +76,12 @@ def parser() -> argparse.ArgumentParser:
     )
     command.add_releases_option(arguments, "--output")
     arguments.add_argument("--offline", action="store_true", help="ask the Hub nothing")
+    arguments.add_argument(
+        "--hub",
+        metavar="ORG",
+        help="ask the Hub in a private throwaway repository of ORG whether it behaves as assumed",
+    )
+    command.add_yes_option(arguments, "with --hub: without a question")
     arguments.add_argument("--json", action="store_true", help="one JSON object per line, for programs")
     return arguments
 

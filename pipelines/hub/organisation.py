@@ -94,7 +94,7 @@ def list_repositories(hub: HubClient, org: str) -> dict[str, bool]:
     start = f"{hub.api.endpoint}/api/datasets"
     url, query, found = start, {"author": org, "full": "True"}, dict[str, bool]()
     for _ in range(MAX_PAGES):
-        page, rest = client.call(hub, "listing its datasets", org, partial(_page, hub, url, query))
+        page, rest = client.call(hub, "listing its datasets", org, partial(read_page, hub, url, query))
         for listed in page:
             name = listed.id.removeprefix(f"{org}/")
             if client.REPOSITORY.fullmatch(f"{org}/{name}") and name != listed.id and name.strip("."):
@@ -107,7 +107,7 @@ def list_repositories(hub: HubClient, org: str) -> dict[str, bool]:
     raise hub.error("the listing does not end", where=org, found=f"{MAX_PAGES:,} pages")
 
 
-def _page(hub: HubClient, url: str, query: Mapping[str, str]) -> tuple[list[_Listed], str | None]:
+def read_page(hub: HubClient, url: str, query: Mapping[str, str]) -> tuple[list[_Listed], str | None]:
     """A page of the listing, and the URL of the next one. The library's own call would wait for ever, and go to any server."""
     response = get_session().get(url, params=query or None, headers=hub.headers)
     hf_raise_for_status(response)

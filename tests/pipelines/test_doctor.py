@@ -9,9 +9,9 @@ import pytest
 
 from builders.raw_files import Hub
 from pipelines import doctor
-from pipelines.hub import diagnosis
-from pipelines.hub.diagnosis import Line, diagnose, diagnosis_page, gated_files
 from pipelines.process import installation
+from pipelines.raw import diagnosis
+from pipelines.raw.diagnosis import Line, diagnose, diagnosis_page, gated_files
 from tests.support.loopback_hub import EXPIRED, FINE_GRAINED, READER, WRITER, Blob, Commit, Fault, LoopbackHub, Repo
 from tests.support.paths import ROOT
 

@@ -159,7 +159,7 @@ class LoopbackHub:
     repos: by name. objects: uploaded content of large files by SHA-256. xet: the Xet store, where they may come from. log:
     requests so far. renamed: new names of repositories. user_agents: of each request, by its path. before_answer: functions by
     path fragment; each runs once, before the next request whose path contains the fragment is answered. fail_at: faults by path
-    fragment, for every such request.
+    fragment, for every such request. otherwise: answers every request instead of this Hub, whose own answer it may ask for.
     """
 
     def __init__(self) -> None:
@@ -173,6 +173,7 @@ class LoopbackHub:
         self.user_agents: dict[str, str] = {}
         self.fail_at: dict[str, Fault] = {}
         self.always: Fault | None = None
+        self.otherwise: Callable[[Request, Callable[[], Answer]], Answer] = lambda _, usual: usual()
         self.renamed: dict[str, str] = {}
         self._faults: dict[int, Fault] = {}
         self._count = 0
@@ -260,10 +261,15 @@ class LoopbackHub:
         """Execute a request atomically and return its answer."""
         with self._lock:
             try:
-                return self._dispatch(request)
+                answer = self.otherwise(request, lambda: self._dispatch(request))
             except HubError as error:
                 headers = {"X-Error-Message": error.message} | ({"X-Error-Code": error.code} if error.code else {})
-                return Answer(error.status, json.dumps({"error": error.message, **error.details}).encode(), headers)
+                answer = Answer(error.status, json.dumps({"error": error.message, **error.details}).encode(), headers)
+            kind, quota = ("resolvers", 5000) if "/resolve/" in request.path else ("api", 1000)
+            limits = {
+                "RateLimit": f'"{kind}";r={quota - 1};t=300', "RateLimit-Policy": f'"fixed window";"{kind}";q={quota};w=300',
+            }  # fmt: skip
+            return answer._replace(headers=limits | answer.headers)
 
     def _dispatch(self, request: Request) -> Answer:
         for old, new in self.renamed.items():
@@ -342,6 +348,24 @@ def _create(hub: LoopbackHub, request: Request) -> Answer:
     return _json({"url": url, "name": name})
 
 
+def _named(hub: LoopbackHub, request: Request, name: str) -> str:
+    """The repository that a call changes as a whole, if the token may."""
+    hub.repo(request, name, write=True)
+    return name
+
+
+def _delete(hub: LoopbackHub, request: Request) -> Answer:
+    payload = request.json
+    del hub.repos[_named(hub, request, f"{payload['organization']}/{payload['name']}")]
+    return _json({})
+
+
+def _move(hub: LoopbackHub, request: Request) -> Answer:
+    old, new = _named(hub, request, request.json["fromRepo"]), request.json["toRepo"]
+    hub.repos[new], hub.renamed[old] = hub.repos.pop(old), new
+    return _json({})
+
+
 def _yaml_errors(card: str) -> list[str]:
     head = re.match(r"---\r?\n(.*?)\r?\n---", card, re.DOTALL)
     try:
@@ -356,22 +380,29 @@ def _validate_yaml(hub: LoopbackHub, request: Request) -> Answer:
 
 
 def _list(hub: LoopbackHub, request: Request) -> Answer:
-    """The repositories of an author that the token may see, in pages of PAGE; their files by name where `full` is set."""
-    author, start = request.query["author"][0], int(request.query.get("cursor", ["0"])[0])
-    role, full = _role(request), "full" in request.query
+    """The repositories that the token may see, of an author or of all; their files by name where `full` is set."""
+    given = {name: values[0] for name, values in request.query.items()}
+    start, limit = int(given.get("cursor", 0)), int(given.get("limit", PAGE))
+    role, beginning = _role(request), f"{given['author']}/" if "author" in given else ""
     names = sorted(
-        name for name, repo in hub.repos.items() if name.startswith(f"{author}/") and (role or not repo.private)
+        name for name, repo in hub.repos.items() if name.startswith(beginning) and (role or not repo.private)
     )
     items = []
-    for name in names[start : start + PAGE]:
+    for name in names[start : start + limit]:
         repository = hub.repos[name]
         tree = repository.commits[repository.branches["main"]].tree
         files = {"sha": repository.branches["main"], "siblings": [{"rfilename": path} for path in sorted(tree)]}
-        common = {"id": name, "author": author, "private": repository.private, "createdAt": TIMESTAMP, "tags": []}
-        items.append(common | {"gated": "manual" if repository.gated else False} | (files if full else {}))
+        common = {
+            "id": name,
+            "author": name.partition("/")[0],
+            "private": repository.private,
+            "createdAt": TIMESTAMP,
+            "tags": [],
+        }
+        items.append(common | {"gated": "manual" if repository.gated else False} | (files if "full" in given else {}))
     answer = _json(items)
-    if start + PAGE < len(names):
-        query = f"author={author}&cursor={start + PAGE}" + ("&full=True" if full else "")
+    if start + limit < len(names):
+        query = urlencode(given | {"cursor": start + limit})
         answer.headers["Link"] = f'<{hub.url}/api/datasets?{query}>; rel="next"'
     return answer
 
@@ -504,6 +535,13 @@ def _branch(hub: LoopbackHub, request: Request, repo: str, revision: str) -> Ans
     return _json({})
 
 
+def _squash(hub: LoopbackHub, request: Request, repo: str, revision: str) -> Answer:
+    repository = hub.repo(request, repo, write=True)
+    tree = repository.commits[repository.branches[revision]].tree
+    repository.add(revision, Commit(tree, None, request.json["message"], ""))
+    return _json({})
+
+
 def _preupload(hub: LoopbackHub, request: Request, repo: str, revision: str) -> Answer:
     repository = hub.repo(request, repo, write=True)
     tree = repository.commits[hub.sha(repository, revision)].tree
@@ -538,7 +576,10 @@ def _lfs_put(hub: LoopbackHub, request: Request, oid: str) -> Answer:
 
 def _commit(hub: LoopbackHub, request: Request, repo: str, revision: str) -> Answer:
     repository = hub.repo(request, repo, write=True)
-    head, *operations = (json.loads(line) for line in request.body.splitlines())
+    try:
+        head, *operations = (json.loads(line) for line in request.body.splitlines())
+    except ValueError:
+        raise HubError(400, "the body is not lines of JSON, or empty") from None
     hub.sha(repository, revision)
     if head["key"] != "header" or revision not in repository.branches:
         raise HubError(400, "a commit must begin with a header, and its target must be a branch")
@@ -665,6 +706,8 @@ API, REV = f"/api/datasets/{REPO}", r"(?P<revision>[^/]+)"
 ROUTES: tuple[tuple[set[str], str, Callable[..., Answer]], ...] = (
     ({"GET"}, "/api/whoami-v2", _whoami),
     ({"POST"}, "/api/repos/create", _create),
+    ({"DELETE"}, "/api/repos/delete", _delete),
+    ({"POST"}, "/api/repos/move", _move),
     ({"POST"}, "/api/validate-yaml", _validate_yaml),
     ({"GET"}, "/api/datasets", _list),
     ({"GET"}, API, _info),
@@ -676,6 +719,7 @@ ROUTES: tuple[tuple[set[str], str, Callable[..., Answer]], ...] = (
     ({"GET"}, f"{API}/commits/{REV}", _commits),
     ({"POST", "DELETE"}, f"{API}/tag/{REV}", _tag),
     ({"POST", "DELETE"}, f"{API}/branch/{REV}", _branch),
+    ({"POST"}, f"{API}/super-squash/{REV}", _squash),
     ({"POST"}, f"{API}/preupload/{REV}", _preupload),
     ({"POST"}, f"{API}/commit/{REV}", _commit),
     ({"POST"}, f"/datasets/{REPO}\\.git/info/lfs/objects/batch", _lfs_batch),

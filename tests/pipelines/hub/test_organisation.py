@@ -490,7 +490,7 @@ def test_a_listing_that_continues_on_another_server_is_not_followed(
     published: Published, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connection = client.connect(endpoint=published.hub.url, token=READER, patience=patience())
-    monkeypatch.setattr(organisation, "_page", lambda *_: ([], "http://127.0.0.1:9/api/datasets?cursor=1"))
+    monkeypatch.setattr(organisation, "read_page", lambda *_: ([], "http://127.0.0.1:9/api/datasets?cursor=1"))
     with pytest.raises(SourceError, match="continues on another server"):
         organisation.list_repositories(connection, "org")
 
@@ -501,7 +501,7 @@ def test_names_that_are_not_of_a_repository_of_the_organisation_are_left_out_of_
     connection = client.connect(token=READER)
     names = ["org/..", "org/a/b", "other/name", "orgname", "org/\x1b[31m", "org/fine"]
     page = [organisation._Listed(name) for name in names]
-    monkeypatch.setattr(organisation, "_page", lambda *_: (page, None))
+    monkeypatch.setattr(organisation, "read_page", lambda *_: (page, None))
     assert organisation.list_repositories(connection, "org") == {"org/fine": False}
 
 

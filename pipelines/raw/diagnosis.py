@@ -235,10 +235,10 @@ def _token(*, offline: bool, endpoint: str | None) -> Iterator[Line]:
         yield _identity(token, origin or "the login of huggingface_hub", endpoint)
     files = gated_files()
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        yield from pool.map(lambda name: _file_access(name, files[name], token, endpoint or constants.ENDPOINT), files)
+        yield from pool.map(lambda name: file_access(name, files[name], token, endpoint or constants.ENDPOINT), files)
 
 
-def _file_access(name: str, file: RawFile, token: str | None, endpoint: str) -> Line:
+def file_access(name: str, file: RawFile, token: str | None, endpoint: str) -> Line:
     """Whether the token may read a file, by one HEAD request."""
     assert isinstance(file.location, Hub), "only files of the Hub are gated"
     answer = _ask("HEAD", file_url(file.location, hub=endpoint) or "", token)
