@@ -57,6 +57,13 @@ def test_every_word_of_the_front_matter_is_one_that_the_hub_knows(card: Any) -> 
     assert len(data.tags) == len(set(data.tags))
 
 
+def test_a_source_with_other_terms_is_linked_and_says_what_is_known_of_them() -> None:
+    definitions = map(definition_of, NAMES)
+    sources = {each.source.name: each.source for each in definitions if each.license == "other"}
+    assert len(sources) >= 12
+    assert [name for name, source in sources.items() if not source.license_note or "://" not in source.homepage] == []
+
+
 def test_a_source_that_is_on_the_hub_is_named_by_its_repository(golden_release: Callable[[str], BuildResult]) -> None:
     from huggingface_hub import DatasetCard
 
