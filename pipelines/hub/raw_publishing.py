@@ -200,8 +200,8 @@ def publish_raw(source: Source, settings: RawSettings, options: CommitOptions, h
     done = commit_plan(hub, lambda: make_raw_plan(source, settings, options, hub), options, _require_digests)
     plan = done.plan
     require_written(hub, plan, done.sha)
-    state = "published" if plan.writes else DONE
-    return Publication(plan, state, done.sha, f"{hub.api.endpoint}/datasets/{plan.repo}")
+    state = "published" if plan.writes else plan.state
+    return Publication(plan, state, done.sha, f"{hub.api.endpoint}/datasets/{plan.repo}" if done.sha else "")
 
 
 def _require_digests(plan: RawPlan, _: Snapshot, additions: Sequence[CommitOperationAdd]) -> None:
@@ -241,7 +241,7 @@ def page(plan: RawPlan, publication: Publication[RawPlan] | None) -> list[str]:
     """A plan, and the result of publishing, as lines."""
     source = plan.source
     lines = [f"raw files of {source.name}: {publication.state if publication else plan.state}"]
-    if publication:
+    if publication and publication.commit:
         lines += [f"  at        {publication.url}", f"  commit    {publication.commit}"]
     created = " (to be created)" if plan.at is None else ""
     lines += fact("as", f"{plan.repo}{created}, {'private' if plan.private else 'public'}")

@@ -275,6 +275,14 @@ def test_the_command_plans_publishes_and_says_what_is_not_here(
     shown = json.loads(capsys.readouterr().out)
     assert (shown["repo"], shown["state"], shown["license"]) == ("org/raw-piqa", NOTHING, "afl-3.0")
     assert shown["missing"] == ["valid.jsonl", "valid-labels.lst", "train.jsonl"]
+    monkeypatch.setattr(sys, "argv", [*arguments, "--json"])
+    assert publish.main() == 3
+    done = json.loads(capsys.readouterr().out)
+    assert done == shown | {"commit": "", "url": ""}
+    monkeypatch.setattr(sys, "argv", arguments)
+    assert publish.main() == 3
+    assert capsys.readouterr().out.startswith(f"raw files of piqa: {NOTHING}\n  as        org/raw-piqa (to be created)")
+    assert hub.repos == {}
     monkeypatch.setattr(sys, "argv", [*arguments[:2], "alphanli", *arguments[3:]])
     assert publish.main() == 5
     assert "licence unknown is not known to permit sharing" in capsys.readouterr().err
