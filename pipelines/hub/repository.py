@@ -11,6 +11,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -145,9 +146,10 @@ def list_refs(hub: HubClient, repo: str) -> Refs:
     return Refs(*({ref.name: ref.target_commit for ref in kind} for kind in (refs.tags, refs.branches)))
 
 
-def list_commits(hub: HubClient, repo: str) -> list[str]:
-    """The shas of the commits of main, newest first."""
-    commits = call(hub, "reading its history", repo, lambda: hub.api.list_repo_commits(repo, repo_type="dataset"))
+def list_commits(hub: HubClient, repo: str, revision: str = "main") -> list[str]:
+    """The shas of the commits of a revision, newest first."""
+    ask = partial(hub.api.list_repo_commits, repo, repo_type="dataset", revision=revision)
+    commits = call(hub, "reading its history", repo, ask)
     return [commit.commit_id for commit in commits]
 
 
