@@ -40,6 +40,7 @@ TIMESTAMP = "2024-01-01T00:00:00.000Z"
 SAFE = string.punctuation + " "  # allowed in a header; other characters are written as %XX
 XET_TOKENS = {"read": "xet-read-token", "write": "xet-write-token"}
 NEVER = 4_102_444_800  # when Xet tokens expire: the year 2100
+MAX_SIBLINGS = 1100  # of a repository; where the real Hub cuts this list is not documented
 PAGE = 3  # repositories in one answer of the listing; the real Hub sends more
 REPO = r"(?P<repo>[\w.-]+/[\w.-]+)"
 SLUG = r"(?P<slug>[\w.-]+/[\w.-]+)"
@@ -381,12 +382,13 @@ def _list(hub: LoopbackHub, request: Request) -> Answer:
 def _info(hub: LoopbackHub, request: Request, repo: str, revision: str = "main") -> Answer:
     repository = hub.readable(request, repo) if "blobs" in request.query else hub.repo(request, repo)
     sha = hub.sha(repository, revision)
+    files = sorted(repository.commits[sha].tree.items())
     return _json(
         {
             "id": repo, "sha": sha, "private": repository.private, "gated": repository.gated and "manual",
             "disabled": False, "downloads": 0, "likes": 0,
             "tags": [], "lastModified": TIMESTAMP, "createdAt": TIMESTAMP,
-            "siblings": [{"rfilename": path, **_digests(blob)} for path, blob in sorted(repository.commits[sha].tree.items())],
+            "siblings": [{"rfilename": path, **_digests(blob)} for path, blob in files[:MAX_SIBLINGS]],
         }
     )  # fmt: skip
 
