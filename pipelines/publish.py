@@ -114,14 +114,17 @@ def _collect(done: Sequence[tuple[Dataset, str]], options: argparse.Namespace, h
     from pipelines.build_report.outcomes import error_to_json
     from pipelines.hub import organisation
 
-    code, titles = 0, dict.fromkeys((organisation.collection_title(dataset) for dataset, _ in done))
-    for title in filter(None, titles):
-        repos = tuple(dict.fromkeys(repo for dataset, repo in done if organisation.collection_title(dataset) == title))
+    code, collections = 0, dict[str, dict[str, None]]()
+    for dataset, repo in done:
+        collections.setdefault(organisation.collection_title(dataset), {})[repo] = None
+    if others := collections.pop("", None):
+        logger.info("of no benchmark, and added to no collection: %s", ", ".join(others))
+    for title, repos in collections.items():
         try:
             if options.dry_run:
-                change = organisation.plan_collection(hub, options.org, title, repos)
+                change = organisation.plan_collection(hub, options.org, title, tuple(repos))
             else:
-                change = organisation.extend_collection(hub, options.org, title, repos, private=options.private)
+                change = organisation.extend_collection(hub, options.org, title, tuple(repos), private=options.private)
         except DatasetError as error:
             command.print_error(error)
             if not options.dry_run:

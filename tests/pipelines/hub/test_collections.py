@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from subprocess import CompletedProcess
 
 import pytest
@@ -98,6 +99,17 @@ def test_a_failure_of_the_collection_leaves_the_datasets_published(hub: Loopback
     hub.stop_failing()
     assert run("publish", "terra", "--org", "org", "--collection", "--no-record").returncode == 0
     assert items(hub) == [REPO]
+
+
+def test_a_dataset_of_no_benchmark_is_named_and_in_no_collection(
+    hub: LoopbackHub, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run("build", "terra", "--raw-dir", "raw", "--offline").returncode == 0
+    monkeypatch.setattr("pipelines.hub.organisation.collection_title", lambda dataset: "")
+    done = run("publish", "terra", "--org", "org", "--collection", "--no-record")
+    assert (done.returncode, hub.collections) == (0, {})
+    assert f"of no benchmark, and added to no collection: {REPO}" in done.stderr
+    assert collection_title(replace(definition_of("cedr-classification").dataset, benchmark=None)) == ""
 
 
 def test_options_that_do_not_go_with_a_collection_are_refused(run: Run) -> None:
