@@ -225,7 +225,8 @@ class Dataset:
     the source, a licence id as in Source. mining: where some versions of training data have mined negatives. own_rows: why the
     rows of 1.0.0 are not those that were published, though its recipe is; empty where they are taken over unchanged. training:
     for keys of raw files, those of the source's training split, where the dataset lacks it: the recipe makes tables of them too.
-    by_design: the kinds of findings that its design implies, in all versions, each with the reason.
+    by_design: the kinds of findings that its design implies, in all versions, each with the reason. task_ids: what the Hub calls
+    its task, beside the ids of the task type: `topic-classification`.
     """
 
     name: str
@@ -246,6 +247,7 @@ class Dataset:
     own_rows: str = ""
     training: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     by_design: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    task_ids: tuple[str, ...] = ()
 
     @property
     def group(self) -> str:
@@ -289,6 +291,7 @@ def dataset(
     own_rows: str = "",
     training: Mapping[str, str] | None = None,
     by_design: Mapping[str, str] | None = None,
+    task_ids: tuple[str, ...] = (),
 ) -> Callable[[Callable[..., Tables]], Dataset]:
     """Turn a recipe into a Dataset.
 
@@ -334,6 +337,7 @@ def dataset(
             own_rows=own_rows,
             training=training or {},
             by_design=by_design or {},
+            task_ids=task_ids,
         )
 
     return declare

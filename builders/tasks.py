@@ -33,7 +33,7 @@ class TaskType:
     name: mteb's name. layouts: its tables, in the order in which cards and manifests list them. label: the column that says what
     its texts are (a label, a score or a cluster), empty where there is none. mteb_class, mteb_category, main_score: what an mteb
     task of this type is written with; empty for training data, which mteb does not evaluate. summary: the task in a sentence.
-    hub_categories, hub_ids: the Hub's task_categories and task_ids.
+    hub_categories, hub_ids: the Hub's task_categories, and the task_ids of all its datasets.
     """
 
     name: str
@@ -72,7 +72,6 @@ class Retrieval:
         main_score="ndcg_at_10",
         summary="for every query, find the relevant documents of a corpus",
         hub_categories=("text-retrieval",),
-        hub_ids=("document-retrieval",),
     )
     splits: tuple[str, ...] = ("test",)
 

@@ -78,6 +78,7 @@ WORDS = {
     "longer_is_relevant": "of the others, the share whose longer candidate is relevant",
 }
 REPEATED = "hf_subset_descriptive_stats"  # the same figures again, as mteb nests them
+NOT_SHOWN = (REPEATED, "queries_with_all_gold_black_or_white")  # the second is of images
 
 
 def label_shares(task: Task, statistics: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
@@ -180,7 +181,7 @@ def _flat(
     """
     for key, value in values.items():
         name = WORDS.get(key) or markdown.plain(key.replace("_", " "))
-        if key == REPEATED or value is None:
+        if key in NOT_SHOWN or value is None:
             continue
         if key == "labels" and isinstance(value, dict):
             for label, figures in value.items() if labels else ():

@@ -76,7 +76,7 @@ def metadata(definition: Definition, manifest: Manifest) -> dict[str, Any]:
         "source_datasets": _source_datasets(source),
         "size_categories": [size_category(sum(table.rows for table in manifest.tables))],
         "task_categories": list(task.hub_categories),
-        "task_ids": list(task.hub_ids),
+        "task_ids": [*dataset.task_ids, *task.hub_ids],
         "tags": [
             *(["mteb"] if task.mteb_class else []),
             "text",

@@ -6,8 +6,8 @@ import argparse
 import logging
 import os
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,7 +16,7 @@ from pipelines import command
 
 if TYPE_CHECKING:
     from builders.catalogue import Definition
-    from builders.spec import Source
+    from builders.spec import Dataset, Source
     from pipelines.hub.client import HubClient
     from pipelines.hub.commits import CommitOptions, Publication
     from pipelines.hub.planning import Plan, PublishOptions
@@ -27,13 +27,22 @@ EXAMPLES = """\
   embedding-datasets publish cedr --org ORG                 outputs/cedr-classification/<newest> as ORG/cedr-classification
   embedding-datasets publish cedr-classification@1.0.0 --org ORG --private    an older version too: main stays at the newest
   embedding-datasets publish cedr --org ORG --all-versions  from the oldest to the newest
+  embedding-datasets publish rumteb --org ORG --collection  and add the repositories to the collection ruMTEB
   embedding-datasets publish --repair cedr --org ORG        tags and main as they were recorded
   embedding-datasets publish ria-news --org ORG --i-have-the-rights
   embedding-datasets publish --raw cedr --org ORG --raw-dir DIR    its raw files by digest, as a mirror: ORG/raw-cedr
   embedding-datasets publish --index mteb-2.26.index --org ORG     what contamination index wrote: ORG/index-mteb-2.26"""
 
 # Options that mean nothing for what else is published.
-OF_RELEASES = ("--all-versions", "--attestation", "--create-pr", "--no-download", "--no-record", "--take-over")
+OF_RELEASES = (
+    "--all-versions",
+    "--attestation",
+    "--collection",
+    "--create-pr",
+    "--no-download",
+    "--no-record",
+    "--take-over",
+)
 OF_RAW_FILES = ("--raw-dir", "--cache")
 OF_COMMITS = ("--i-have-the-rights", "--message", "--overwrite-card", "--private")
 REFUSED = {
@@ -70,6 +79,7 @@ def main() -> int:
     if not options.dry_run:
         publishing.require_record(hub, settings)
     code, failed = 0, set[str]()
+    done: list[tuple[Dataset, str]] = []
     for definition, version in datasets:
         name = definition.dataset.name
         if options.all_versions and name in failed:
@@ -88,12 +98,45 @@ def main() -> int:
             _show(plan, publication, as_json=options.json)
             if publication is None:
                 foreign_edits.require_no_card_edits(plan.repo, plan.card_edits, overwrite=options.overwrite_card)
+            done.append((definition.dataset, plan.repo))
         except DatasetError as error:
             command.print_error(error)
             if options.json:
                 command.print_json(failure_to_json(name, version, error))
             code = code or error.exit_code
             failed |= set() if options.dry_run else {name}
+    collected = _collect(done, options, hub) if options.collection else 0
+    return code or collected
+
+
+def _collect(done: Sequence[tuple[Dataset, str]], options: argparse.Namespace, hub: HubClient) -> int:
+    """Add the repositories of datasets to their collections, or show what would be added; returns the exit code."""
+    from pipelines.build_report.outcomes import error_to_json
+    from pipelines.hub import organisation
+
+    code, collections = 0, dict[str, dict[str, None]]()
+    for dataset, repo in done:
+        collections.setdefault(organisation.collection_title(dataset), {})[repo] = None
+    if others := collections.pop("", None):
+        logger.info("of no benchmark, and added to no collection: %s", ", ".join(others))
+    for title, repos in collections.items():
+        try:
+            if options.dry_run:
+                change = organisation.plan_collection(hub, options.org, title, tuple(repos))
+            else:
+                change = organisation.extend_collection(hub, options.org, title, tuple(repos), private=options.private)
+        except DatasetError as error:
+            command.print_error(error)
+            if not options.dry_run:
+                logger.info("the datasets are published; the collection %s is not complete", title)
+            if options.json:
+                command.print_json({"collection": title, "state": "failed", "error": error_to_json(error)})
+            code = code or error.exit_code
+            continue
+        if options.json:
+            command.print_json(asdict(change))
+        else:
+            command.print_page(organisation.collection_page(change))
     return code
 
 
@@ -267,6 +310,11 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument(
         "--all-versions", action="store_true", help="every version of each dataset, the oldest first; all must be built"
     )
+    arguments.add_argument(
+        "--collection",
+        action="store_true",
+        help="add the repositories to the collection of their benchmark, or of training data, in the organisation",
+    )
     arguments.add_argument("--private", action="store_true", help="create missing repositories as private ones")
     arguments.add_argument(
         "--create-pr", action="store_true", help="open a pull request; once merged, run again to tag"
@@ -340,6 +388,8 @@ def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespa
     if given:
         only = "only for --index" if given[0] == "--version" else "only for --raw"
         arguments.error(f"{given[0]} is {f'not for {kind}' if kind else only}")
+    if options.collection and options.create_pr:
+        arguments.error("--collection is not for --create-pr: pass it once the pull request is merged")
     if options.ledger and not os.access(options.ledger.absolute().parent, os.W_OK):
         arguments.error(f"--ledger: cannot write to {options.ledger}")
 

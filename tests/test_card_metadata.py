@@ -12,7 +12,7 @@ from builders.licenses import LICENSES
 from pipelines.make import BuildResult
 from pipelines.release import folder
 from tests.support.hub_vocabulary import CATEGORIES, TASK_IDS
-from tests.support.releases import NAMES
+from tests.support.releases import NAMES, definition_of
 
 LISTS = (
     "language",
@@ -57,6 +57,13 @@ def test_every_word_of_the_front_matter_is_one_that_the_hub_knows(card: Any) -> 
     assert len(data.tags) == len(set(data.tags))
 
 
+def test_a_source_with_other_terms_is_linked_and_says_what_is_known_of_them() -> None:
+    definitions = map(definition_of, NAMES)
+    sources = {each.source.name: each.source for each in definitions if each.license == "other"}
+    assert len(sources) >= 12
+    assert [name for name, source in sources.items() if not source.license_note or "://" not in source.homepage] == []
+
+
 def test_a_source_that_is_on_the_hub_is_named_by_its_repository(golden_release: Callable[[str], BuildResult]) -> None:
     from huggingface_hub import DatasetCard
 
@@ -67,6 +74,35 @@ def test_a_source_that_is_on_the_hub_is_named_by_its_repository(golden_release: 
     for name, source in expected.items():
         card = DatasetCard.load(golden_release(name).release_dir / folder.CARD)
         assert card.data.source_datasets == [source]
+
+
+@pytest.mark.parametrize(
+    ("name", "task_ids"),
+    [
+        ("cedr-classification", ["sentiment-classification", "multi-label-classification"]),
+        ("esnli-classification", ["natural-language-inference", "multi-class-classification"]),
+        ("headline-classification", ["topic-classification", "multi-class-classification"]),
+        ("massive-intent-classification", ["intent-classification", "multi-class-classification"]),
+        ("rubq-retrieval", ["document-retrieval"]),
+        ("rubq-reranking", []),
+        ("winogrande-retrieval", []),
+        ("terra-pairclassification", ["natural-language-inference", "multi-input-text-classification"]),
+        ("vitaminc-classification", ["fact-checking", "natural-language-inference", "multi-class-classification"]),
+        ("xnli-contrastive", []),
+    ],
+)
+def test_a_dataset_has_the_ids_that_the_hub_filters_by(name: str, task_ids: list[str]) -> None:
+    dataset = definition_of(name).dataset
+    assert [*dataset.task_ids, *dataset.task.type.hub_ids] == task_ids
+
+
+def test_the_card_has_the_ids_of_the_dataset_and_of_its_task_type(
+    golden_release: Callable[[str], BuildResult],
+) -> None:
+    from huggingface_hub import DatasetCard
+
+    card = DatasetCard.load(golden_release("terra-pairclassification").release_dir / folder.CARD)
+    assert card.data.task_ids == ["natural-language-inference", "multi-input-text-classification"]
 
 
 def test_the_front_matter_survives_huggingface_hub_without_a_change(card: Any) -> None:

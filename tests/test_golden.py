@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from builders.tasks import Classification
 from pipelines.make import GOLDEN, BuildResult
 from pipelines.release import folder
 from tests.support.releases import NAMES, definition_of
@@ -79,6 +80,15 @@ def test_the_golden_sample_builds_the_expected_rows(
             print(f"\n{name}@{version}: rewritten\n{changes}")
         return
     assert not changes, f"{changes}\n\nIf this change is intended, run pytest --update-golden and review its output."
+
+
+def test_a_sample_with_more_than_two_labels_has_more_than_two_in_every_split() -> None:
+    """Else mteb takes the task for binary."""
+    for definition in map(definition_of, NAMES):
+        if not isinstance(definition.dataset.task, Classification) or len(definition.dataset.task.labels) == 2:
+            continue
+        for path in sorted((GOLDEN / definition.source.name / definition.dataset.name).glob("*/default.*.jsonl")):
+            assert len({json.loads(line)["label"] for line in path.read_text("utf-8").splitlines()}) > 2, path
 
 
 def expected_rows(name: str, version: str) -> dict[str, str]:

@@ -40,6 +40,7 @@ SOURCE = Source(
 @dataset(
     "dialfact-classification",
     pretty_name="DialFact fact verification (English)",
+    task_ids=("fact-checking",),
     benchmark="ateb",
     task=Classification(labels=LABELS, splits=("validation", "test")),
     needs={"validation": ("validation", "test"), "test": ("test",)},

@@ -52,6 +52,7 @@ SOURCE = Source(
 @dataset(
     "esnli-classification",
     pretty_name="e-SNLI inference classification (English)",
+    task_ids=("natural-language-inference",),
     benchmark="ateb",
     by_design={"near_duplicate": "A premise has three hypotheses, which often differ in a word or two."},
     task=Classification(labels=LABELS),

@@ -44,6 +44,7 @@ SOURCE = Source(
 @dataset(
     "dipper-pairclassification",
     pretty_name="PAR3 translation pairs, DIPPER of ATEB (English)",
+    task_ids=("semantic-similarity-classification",),
     benchmark="ateb",
     task=PairClassification(names=NAMES),
     needs=("books",),

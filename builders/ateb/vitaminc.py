@@ -76,6 +76,7 @@ SOURCE = Source(
 @dataset(
     "vitaminc-classification",
     pretty_name="VitaminC fact verification (English)",
+    task_ids=("fact-checking", "natural-language-inference"),
     benchmark="ateb",
     task=Classification(labels=LABELS),
     by_design={

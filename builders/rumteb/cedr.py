@@ -54,6 +54,7 @@ SOURCE = Source(
 @dataset(
     "cedr-classification",
     pretty_name="CEDR emotion classification (Russian)",
+    task_ids=("sentiment-classification",),
     benchmark="rumteb",
     task=MultilabelClassification(labels=EMOTIONS),
     needs={"train": ("train", "test"), "test": ("test",)},

@@ -44,6 +44,7 @@ SOURCE = Source(
 @dataset(
     "georeview-classification",
     pretty_name="Geo Reviews rating classification (Russian)",
+    task_ids=("sentiment-classification",),
     benchmark="rumteb",
     task=Classification(labels=RATINGS),
     needs=("reviews",),

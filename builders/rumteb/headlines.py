@@ -61,6 +61,7 @@ SOURCE = Source(
 @dataset(
     "headline-classification",
     pretty_name="News headline classification (Russian)",
+    task_ids=("topic-classification",),
     benchmark="rumteb",
     task=Classification(labels=LABELS),
     needs=("clusters",),

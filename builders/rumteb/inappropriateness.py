@@ -102,6 +102,7 @@ def classification(
 @dataset(
     "sensitive-topics-classification",
     pretty_name="Sensitive topics classification (Russian)",
+    task_ids=("topic-classification",),
     benchmark="rumteb",
     task=MultilabelClassification(labels=TOPICS),
     needs=("topics",),

@@ -58,6 +58,7 @@ SOURCE = Source(
 @dataset(
     "massive-intent-classification",
     pretty_name="MASSIVE intent classification (Russian)",
+    task_ids=("intent-classification",),
     benchmark="rumteb",
     task=Classification(labels=INTENTS),
     needs=("russian",),

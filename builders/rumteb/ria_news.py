@@ -76,6 +76,7 @@ SOURCE = Source(
 @dataset(
     "ria-news-retrieval",
     pretty_name="RIA news retrieval (Russian)",
+    task_ids=("document-retrieval",),
     benchmark="rumteb",
     task=Retrieval(),
     needs=("articles",),

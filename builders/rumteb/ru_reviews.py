@@ -33,6 +33,7 @@ SOURCE = Source(
 @dataset(
     "ru-reviews-classification",
     pretty_name="RuReviews sentiment classification (Russian)",
+    task_ids=("sentiment-classification",),
     benchmark="rumteb",
     task=Classification(labels=LABELS),
     needs=("reviews",),

@@ -220,6 +220,7 @@ DROPPED_TEXTS = (
 @dataset(
     "ru-scibench-grnti-classification",
     pretty_name="ruSciBench GRNTI classification (Russian)",
+    task_ids=("topic-classification",),
     benchmark="rumteb",
     task=Classification(labels=label_names(GRNTI), splits=("train", "test"), bare_labels=True),
     needs={"train": ("texts", "grnti_train", "grnti_test"), "test": ("texts", "grnti_test")},
@@ -252,6 +253,7 @@ def grnti_classification(
 @dataset(
     "ru-scibench-oecd-classification",
     pretty_name="ruSciBench OECD classification (Russian)",
+    task_ids=("topic-classification",),
     benchmark="rumteb",
     task=Classification(labels=label_names(OECD), splits=("train", "test"), bare_labels=True),
     needs={"train": ("texts", "oecd_train", "oecd_test"), "test": ("texts", "oecd_test")},
@@ -284,6 +286,7 @@ def oecd_classification(
 @dataset(
     "ru-scibench-grnti-clustering-p2p",
     pretty_name="ruSciBench GRNTI clustering (Russian)",
+    task_ids=("topic-classification",),
     benchmark="rumteb",
     task=Clustering(),
     needs=("texts", "grnti_train", "grnti_test"),
@@ -311,6 +314,7 @@ def grnti_clustering(raw: RawFiles, *, per_class: int = 1_110, clean: bool = Fal
 @dataset(
     "ru-scibench-oecd-clustering-p2p",
     pretty_name="ruSciBench OECD clustering (Russian)",
+    task_ids=("topic-classification",),
     benchmark="rumteb",
     task=Clustering(),
     needs=("texts", "oecd_train", "oecd_test"),

@@ -169,6 +169,7 @@ def reranking(
 @dataset(
     "rubq-retrieval",
     pretty_name="RuBQ retrieval (Russian)",
+    task_ids=("document-retrieval",),
     benchmark="rumteb",
     task=Retrieval(),
     needs=("questions", "paragraphs"),

@@ -51,6 +51,7 @@ SOURCE = Source(
 @dataset(
     "terra-pairclassification",
     pretty_name="TERRa textual entailment (Russian)",
+    task_ids=("natural-language-inference",),
     benchmark="rumteb",
     by_design={"duplicate_text": "One premise has several hypotheses; no pair is repeated."},
     task=PairClassification(names=NAMES, splits=("dev",)),

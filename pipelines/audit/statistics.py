@@ -67,7 +67,10 @@ class ScoreStatistics:
 
 @dataclass(frozen=True)
 class RelevanceStatistics:
-    """mteb's figures of relevance judgements. Documents judged 0 count among the unique ones, but nowhere else."""
+    """mteb's figures of relevance judgements. Documents judged 0 count among the unique ones, but nowhere else.
+
+    queries_with_all_gold_black_or_white: of images, so 0; mteb has it from 2.26.24 on.
+    """
 
     num_relevant_docs: int
     min_relevant_docs_per_query: int
@@ -76,6 +79,7 @@ class RelevanceStatistics:
     unique_relevant_docs: int
     num_missing_query_ids: int
     num_missing_corpus_ids: int
+    queries_with_all_gold_black_or_white: int = 0
 
 
 @dataclass(frozen=True)

@@ -229,7 +229,9 @@ def _listing(made: Throwaway) -> list[str]:
 
 def _next_page(made: Throwaway) -> list[str]:
     start = f"{made.hub.api.endpoint}/api/datasets"
-    reads = [partial(organisation.read_page, made.hub, start, {"limit": limit}) for limit in ("1", "2")]
+    reads = [
+        partial(organisation.read_page, made.hub, start, {"limit": limit}, organisation.Listed) for limit in ("1", "2")
+    ]
     (_, link), (two, _) = [call(made.hub, "listing datasets", made.repo, read) for read in reads]
     if len(two) < 2:
         raise PublishError("this Hub has no other repository, so nothing continues")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from huggingface_hub import HfApi, constants, get_session, get_token, hf_raise_for_status
-from huggingface_hub.errors import HfHubHTTPError
+from huggingface_hub.errors import FileMetadataError, HfHubHTTPError
 from huggingface_hub.utils.tqdm import disable_progress_bars
 
 from builders.errors import DatasetError, PublishError, SourceError
@@ -244,6 +244,9 @@ def explain_error(error: BaseException) -> Trouble:
                 TIMEOUTS.get(type(cause).__name__) or f"{type(cause).__name__}: {cause}".removesuffix(": "),
                 transient=True,
             )
+        if isinstance(cause, FileMetadataError):  # no ETag: as where a network answers every address with its own page
+            words = "another server than the Hub answers, perhaps a page to log in to a network"
+            return Trouble(words, transient=True)
         if isinstance(cause, TransferError):
             return Trouble(str(cause), transient=True)
         if isinstance(cause, json.JSONDecodeError):

@@ -1,18 +1,22 @@
-"""The dataset repositories of an organisation on the Hub, which of them hold a dataset of this package, and what is wrong."""
+"""The dataset repositories of an organisation on the Hub: which of them hold a dataset of this package, what is wrong with them,
+and the collections that show them together.
+"""
 
 import logging
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
+from huggingface_hub import Collection as HubCollection
 from huggingface_hub import get_session, hf_raise_for_status
 
 from builders import catalogue
 from builders.errors import UsageError
+from builders.spec import TRAINING, Dataset
 from pipelines.hub import client, repository
 from pipelines.hub.client import HubClient
 from pipelines.hub.inspection import PublishedDataset, inspect_dataset, inspect_mirror
@@ -23,6 +27,8 @@ from pipelines.release import folder
 
 logger = logging.getLogger(__name__)
 
+Item = TypeVar("Item")
+
 MAX_PAGES = 1000  # of a listing; the Hub sends hundreds of repositories a page
 
 
@@ -32,11 +38,17 @@ class _File:
 
 
 @dataclass(frozen=True)
-class _Listed:
+class Listed:
     """A repository in the Hub's listing. siblings: its files at main."""
 
     id: str
     siblings: tuple[_File, ...] | None = None
+
+
+@dataclass(frozen=True)
+class _ListedCollection:
+    slug: str
+    title: str
 
 
 def find_repositories(
@@ -91,27 +103,33 @@ def list_repositories(hub: HubClient, org: str) -> dict[str, bool]:
 
     Raises the client's error where the Hub does not answer, or sends to another server for the rest.
     """
-    start = f"{hub.api.endpoint}/api/datasets"
-    url, query, found = start, {"author": org, "full": "True"}, dict[str, bool]()
+    found = dict[str, bool]()
+    for listed in _list(hub, org, "datasets", {"author": org, "full": "True"}, Listed):
+        name = listed.id.removeprefix(f"{org}/")
+        if client.REPOSITORY.fullmatch(f"{org}/{name}") and name != listed.id and name.strip("."):
+            found[listed.id] = any(file.rfilename == folder.MANIFEST for file in listed.siblings or ())
+    return dict(sorted(found.items()))
+
+
+def _list(hub: HubClient, org: str, what: str, query: Mapping[str, str], kind: type[Item]) -> Iterator[Item]:
+    """What an organisation has of `datasets` or `collections`, page by page."""
+    url = start = f"{hub.api.endpoint}/api/{what}"
     for _ in range(MAX_PAGES):
-        page, rest = client.call(hub, "listing its datasets", org, partial(read_page, hub, url, query))
-        for listed in page:
-            name = listed.id.removeprefix(f"{org}/")
-            if client.REPOSITORY.fullmatch(f"{org}/{name}") and name != listed.id and name.strip("."):
-                found[listed.id] = any(file.rfilename == folder.MANIFEST for file in listed.siblings or ())
+        page, rest = client.call(hub, f"listing its {what}", org, partial(read_page, hub, url, query, kind))
+        yield from page
         if rest is None:
-            return dict(sorted(found.items()))
+            return
         if not rest.startswith(f"{start}?"):
             raise hub.error("the listing continues on another server", where=org, todo="run the command again later")
         url, query = rest, {}
     raise hub.error("the listing does not end", where=org, found=f"{MAX_PAGES:,} pages")
 
 
-def read_page(hub: HubClient, url: str, query: Mapping[str, str]) -> tuple[list[_Listed], str | None]:
+def read_page(hub: HubClient, url: str, query: Mapping[str, str], kind: type[Item]) -> tuple[list[Item], str | None]:
     """A page of the listing, and the URL of the next one. The library's own call would wait for ever, and go to any server."""
     response = get_session().get(url, params=query or None, headers=hub.headers)
     hf_raise_for_status(response)
-    return msgspec.convert(response.json(), list[_Listed]), response.links.get("next", {}).get("url")
+    return msgspec.convert(response.json(), list[kind]), response.links.get("next", {}).get("url")  # type: ignore[valid-type]
 
 
 def _dataset_of(hub: HubClient, repo: str) -> str | None:
@@ -126,6 +144,80 @@ def _dataset_of(hub: HubClient, repo: str) -> str | None:
             raise
         return None
     return manifest.dataset if manifest else None
+
+
+TRAINING_TITLE = "Training data for text embeddings"
+DESCRIPTION = "Built, audited and published by embedding-datasets."  # of a new collection; the Hub takes 150 characters
+
+
+@dataclass(frozen=True)
+class CollectionChange:
+    """What a collection gets. collection: its title. adds: repositories that it lacks, or lacked. present: those that it had.
+    url: empty where it is still to be created.
+    """
+
+    collection: str
+    state: str
+    adds: tuple[str, ...]
+    present: tuple[str, ...]
+    url: str = ""
+
+
+def collection_title(dataset: Dataset) -> str:
+    """The collection that a dataset belongs in: of its benchmark, or of training data; empty for any other dataset."""
+    if dataset.group == TRAINING:
+        return TRAINING_TITLE
+    return dataset.benchmark.title if dataset.benchmark else ""
+
+
+def plan_collection(hub: HubClient, org: str, title: str, repos: Sequence[str]) -> CollectionChange:
+    """What a collection of this title would get; nothing is changed.
+
+    Raises the client's error where the Hub cannot list the collections.
+    """
+    found = _find_collection(hub, org, title)
+    items = {item.item_id for item in found.items if item.item_type == "dataset"} if found else set()
+    adds = tuple(repo for repo in repos if repo not in items)
+    state = "to be created" if found is None else "to be extended" if adds else "complete"
+    return CollectionChange(
+        title, state, adds, tuple(repo for repo in repos if repo in items), found.url if found else ""
+    )
+
+
+def extend_collection(hub: HubClient, org: str, title: str, repos: Sequence[str], *, private: bool) -> CollectionChange:
+    """Add repositories to the collection of this title, which is created where there is none; items of others stay.
+
+    Raises the client's error where the Hub fails: the same call then does the rest.
+    """
+    before = plan_collection(hub, org, title, repos)
+    if not before.adds:
+        return before
+
+    def find_or_create() -> HubCollection:
+        return _find_collection(hub, org, title) or hub.api.create_collection(
+            title, namespace=org, description=DESCRIPTION, private=private, exists_ok=True
+        )
+
+    denied = f"use a token that may write the collections of {org} (collection.write)"
+    found = client.call(hub, "creating the collection", f"{org}: {title}", find_or_create, denied=denied)
+    for repo in before.adds:
+        add = partial(hub.api.add_collection_item, found.slug, repo, "dataset", exists_ok=True)
+        client.call(hub, f"adding {repo}", f"{org}: {title}", add, denied=denied)
+    return replace(before, state="extended" if before.url else "created", url=found.url)
+
+
+def _find_collection(hub: HubClient, org: str, title: str) -> HubCollection | None:
+    """The collection of an organisation with this title, with all its items; the oldest of several."""
+    listed = _list(hub, org, "collections", {"owner": org}, _ListedCollection)
+    slugs = [each.slug for each in listed if each.title == title and each.slug.startswith(f"{org}/")]
+    return client.call(hub, "reading", min(slugs), partial(hub.api.get_collection, min(slugs))) if slugs else None
+
+
+def collection_page(change: CollectionChange) -> list[str]:
+    """A collection, and what is or would be added to it, as lines."""
+    lines = [f"collection {change.collection}: {change.state}"]
+    lines += [f"  at        {change.url}"] if change.url else []
+    return lines + [f"    + {repo}" for repo in change.adds] + [f"    = {repo}" for repo in change.present]
 
 
 HEADING = ("repository", "at", "version", "ledger", "local", "state")

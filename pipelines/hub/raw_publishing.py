@@ -5,7 +5,7 @@ by a digest that the source or the committed lock file has (pipelines.raw.mirror
 proves nothing.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -82,13 +82,12 @@ def make_raw_plan(source: Source, settings: RawSettings, options: CommitOptions,
     repo = require_name(options.org, repository_name(source.name))
     _require_permission(source, options)
     local = replace(settings, offline=True, mirrors=())
-    mirrorable, left_out = _mirrorable_files(source, local, options)
     at = snapshot_to_publish_in(hub, repo, options)
     listed = {} if at is None else dict(at.digests)
+    mirrorable, left_out = _mirrorable_files(source, local, options, listed)
     writes, names, present, missing, notes = dict[str, "bytes | Path"](), dict[str, str](), list[str](), list[str](), []
-    for path, file in mirrorable.items():
+    for path, (file, found) in mirrorable.items():
         names[path] = file.file.name
-        found = _find_local(source, file, local)
         if path in listed and (found is None or _is_listed(listed[path], found, file.pin)):
             present.append(path)
         elif found is None:
@@ -97,7 +96,7 @@ def make_raw_plan(source: Source, settings: RawSettings, options: CommitOptions,
             notes += [f"{path} has other bytes on the Hub: it is written again"] if path in listed else []
             writes[path] = found
     stored = [path for path in mirrorable if path in writes or path in present]
-    files = [KeptFile(path, names[path], file_url(mirrorable[path].file.location)) for path in stored]
+    files = [KeptFile(path, names[path], file_url(mirrorable[path][0].file.location)) for path in stored]
     card = render_raw_card(source, repo, files)
     if writes or present:
         require_ours(hub, repo, at, MARK, KINDS, overwrite=options.overwrite_card)
@@ -137,26 +136,40 @@ def _require_permission(source: Source, options: CommitOptions) -> None:
 
 
 def _mirrorable_files(
-    source: Source, settings: RawSettings, options: CommitOptions
-) -> tuple[dict[str, _Mirrorable], dict[str, str]]:
-    """The files to mirror, by path; and why each of the others cannot be mirrored.
+    source: Source, settings: RawSettings, options: CommitOptions, listed: Container[str]
+) -> tuple[dict[str, tuple[_Mirrorable, Path | None]], dict[str, str]]:
+    """The files to mirror, by path, with where they are on this machine; and why each of the others cannot be mirrored.
 
-    Where the digest of an archive is unknown, the member itself is mirrored.
+    A member is mirrored where the digest of its archive is unknown, or where it is here and the archive is not. listed: the paths
+    on the mirror, which stay.
     """
-    mirrorable, left_out = dict[str, _Mirrorable](), dict[str, str]()
-    for file in _known_files(source, settings):
-        path, location = digest_path(file.pin), stored_file(file.file).location
-        if path is None:
-            left_out[file.file.name] = UNKNOWN
-        elif isinstance(location, Hub) and location.gated and not (options.rights or options.private):
-            left_out[file.file.name] = GATED
-        else:
-            mirrorable[path] = file
+    mirrorable, left_out = dict[str, tuple[_Mirrorable, Path | None]](), dict[str, str]()
+    for known in _known_files(source, settings):
+        name, location = known[0].file.name, stored_file(known[0].file).location
+        paths = {path: file for file in known if (path := digest_path(file.pin))}
+        if not paths:
+            left_out[name] = UNKNOWN
+            continue
+        if isinstance(location, Hub) and location.gated and not (options.rights or options.private):
+            left_out[name] = GATED
+            continue
+        kept = list[str]()
+        for path, file in paths.items():
+            if path in listed or not kept:
+                found = mirrorable[path][1] if path in mirrorable else _find_local(source, file, settings)
+                if path in listed or found:
+                    mirrorable[path] = file, found
+                    kept.append(path)
+        if not kept:
+            mirrorable[next(iter(paths))] = known[0], None
     return mirrorable, left_out
 
 
-def _known_files(source: Source, settings: RawSettings) -> Iterator[_Mirrorable]:
-    """The files of a source as a mirror stores them. The lock file of the cache does not count: it records downloads only."""
+def _known_files(source: Source, settings: RawSettings) -> Iterator[list[_Mirrorable]]:
+    """Each file of a source as a mirror may store it: its archive first, then itself.
+
+    The lock file of the cache does not count: it records downloads only.
+    """
     for key, file in source.files.items():
         stored = stored_file(file)
         pins = {
@@ -164,7 +177,7 @@ def _known_files(source: Source, settings: RawSettings) -> Iterator[_Mirrorable]
             for candidate in (stored, file)
         }
         known = [(candidate, pin) for candidate, pin in pins.values() if pin.has_digest]
-        yield _Mirrorable(key, *(known or list(pins.values()))[0])
+        yield [_Mirrorable(key, *pin) for pin in known or list(pins.values())[:1]]
 
 
 def _find_local(source: Source, file: _Mirrorable, settings: RawSettings) -> Path | None:
@@ -200,8 +213,8 @@ def publish_raw(source: Source, settings: RawSettings, options: CommitOptions, h
     done = commit_plan(hub, lambda: make_raw_plan(source, settings, options, hub), options, _require_digests)
     plan = done.plan
     require_written(hub, plan, done.sha)
-    state = "published" if plan.writes else DONE
-    return Publication(plan, state, done.sha, f"{hub.api.endpoint}/datasets/{plan.repo}")
+    state = "published" if plan.writes else plan.state
+    return Publication(plan, state, done.sha, f"{hub.api.endpoint}/datasets/{plan.repo}" if done.sha else "")
 
 
 def _require_digests(plan: RawPlan, _: Snapshot, additions: Sequence[CommitOperationAdd]) -> None:
@@ -241,7 +254,7 @@ def page(plan: RawPlan, publication: Publication[RawPlan] | None) -> list[str]:
     """A plan, and the result of publishing, as lines."""
     source = plan.source
     lines = [f"raw files of {source.name}: {publication.state if publication else plan.state}"]
-    if publication:
+    if publication and publication.commit:
         lines += [f"  at        {publication.url}", f"  commit    {publication.commit}"]
     created = " (to be created)" if plan.at is None else ""
     lines += fact("as", f"{plan.repo}{created}, {'private' if plan.private else 'public'}")

@@ -89,6 +89,9 @@ def repair(repo: Repository, cache: Path, hub: HubClient, *, dry_run: bool) -> R
         elif at is not None and _holds(hub, name, at, event, cache):
             why = f"commit {event.commit} is gone; {at.sha} holds the same rows"
             step(f"{tag}: {why}", log(event, at.sha, why))
+        elif not VERSION_TAG.fullmatch(tag):  # data of others, which nothing can be compared with or publish again
+            why = f"commit {event.commit} is gone, and {f'the tag is on {at.sha}' if at else 'so is the tag'}"
+            step(f"{tag}: {why}", log(event, at.sha if at else None, why))
         else:
             lost.append(tag)
     releases = [tag for tag in commits if VERSION_TAG.fullmatch(tag)]
@@ -98,7 +101,7 @@ def repair(repo: Repository, cache: Path, hub: HubClient, *, dry_run: bool) -> R
         restore = partial(_restore_main, hub, main, on_main, commits[newest], newest)
         logs = [log(recorded[newest], commits[newest], why)] if newest in recorded else []
         step(f"{why}: it gets the files of {newest}", restore, *logs)
-    commands = tuple(repo.publish_command(tag[1:]) for tag in lost if VERSION_TAG.fullmatch(tag))
+    commands = tuple(repo.publish_command(tag[1:]) for tag in lost)
     return Repair(
         repo=repo.name,
         state="to be repaired" if dry_run else "repaired",

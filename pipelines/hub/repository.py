@@ -9,8 +9,9 @@ The Hub lists the sha256 of a file in LFS and the git blob id of any other. It h
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -22,6 +23,7 @@ from huggingface_hub.errors import (
     RepositoryNotFoundError,
     RevisionNotFoundError,
 )
+from huggingface_hub.hf_api import RepoFile, RepoSibling
 
 from builders.errors import ReleaseError, SourceError
 from builders.spec import version_key
@@ -37,6 +39,7 @@ from pipelines.release import folder
 VERSION_TAG = re.compile(r"v(\d+\.\d+\.\d+)", re.ASCII)
 COMMIT = re.compile(r"[0-9a-f]{40}", re.ASCII)
 GIT_BLOB = 40  # hex digits of the digest of a file outside LFS, which is small; a file in LFS may be of any size
+MAX_SIBLINGS = 1000  # files of a repository that the Hub lists with it; of more, it may leave some out
 MAIN, REFS = "main", "refs"  # REFS: no revision has this name in HubClient.snapshots
 
 
@@ -80,7 +83,10 @@ def snapshot(hub: HubClient, repo: str, revision: str = "main") -> Snapshot | No
             raise
         except (RepositoryNotFoundError, RevisionNotFoundError):
             return None
-        files = info.siblings or []
+        files: Sequence[RepoSibling | RepoFile] = info.siblings or []
+        if len(files) > MAX_SIBLINGS:
+            tree = hub.api.list_repo_tree(repo, repo_type="dataset", revision=info.sha, recursive=True)
+            files = [file for file in tree if isinstance(file, RepoFile)]
         digests = {file.rfilename: file.lfs.sha256 if file.lfs else file.blob_id or "" for file in files}
         return Snapshot(info.sha or "", bool(info.private), digests, info.id)
 
@@ -145,9 +151,10 @@ def list_refs(hub: HubClient, repo: str) -> Refs:
     return Refs(*({ref.name: ref.target_commit for ref in kind} for kind in (refs.tags, refs.branches)))
 
 
-def list_commits(hub: HubClient, repo: str) -> list[str]:
-    """The shas of the commits of main, newest first."""
-    commits = call(hub, "reading its history", repo, lambda: hub.api.list_repo_commits(repo, repo_type="dataset"))
+def list_commits(hub: HubClient, repo: str, revision: str = "main") -> list[str]:
+    """The shas of the commits of a revision, newest first."""
+    ask = partial(hub.api.list_repo_commits, repo, repo_type="dataset", revision=revision)
+    commits = call(hub, "reading its history", repo, ask)
     return [commit.commit_id for commit in commits]
 
 

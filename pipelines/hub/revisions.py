@@ -317,11 +317,16 @@ def delete_branch(hub: HubClient, repo: str, ours: Manifest, tagged: str) -> Non
 
 
 def _is_ours(hub: HubClient, repo: str, refs: Refs, ours: Manifest, release: tuple[Snapshot, Manifest | None]) -> bool:
-    """Whether what the head of a version's branch holds is where the branch began, or that very version."""
+    """Whether the head of a version's branch holds that version, or what is where the branch began.
+
+    A commit request that was cut off may have left an empty commit there.
+    """
     at, published = release
     if is_version(published, ours):
         return True
-    return at.sha in refs.tags.values() or at.sha in repository.list_commits(hub, repo)
+    known = {*refs.tags.values(), *repository.list_commits(hub, repo)}
+    began = next((sha for sha in repository.list_commits(hub, repo, at.sha) if sha in known), None)
+    return began is not None and repository.require_snapshot(hub, repo, began).digests == at.digests
 
 
 def is_version(published: Manifest | None, ours: Manifest) -> bool:

@@ -71,7 +71,7 @@ def fetch_from_mirrors(request: FileRequest, target: Path, failure: SourceError)
         except SourceError as error:
             if error.local:
                 raise
-            answers.append(f"mirror {mirror}: {_answer(request, error)}")
+            answers.append(f"mirror {mirror}: {_answer(request, error, mirror)}")
             if error.found == NO_FOLDER:
                 _log_missing_folder(mirror)
             else:
@@ -110,10 +110,11 @@ def _explain(failure: SourceError, answers: list[str]) -> SourceError:
     return error
 
 
-def _answer(request: FileRequest, error: SourceError) -> str:
-    """The answer of a mirror in words."""
+def _answer(request: FileRequest, error: SourceError, mirror: Mirror) -> str:
+    """The answer of a mirror in words. The Hub gives the same one for what a token may not see."""
     if error.found in LACKS:
-        return f"it does not have {request.file.name}"
+        hides = ", or does not show it to you" if isinstance(mirror, HubMirror) else ""
+        return f"it does not have {request.file.name}{hides}"
     if error.found in HIDES:
         return f"{error.found}: it does not have {request.file.name}, or keeps it private"
     return f"{'another file, ' * error.what.endswith('not the pinned file')}{error.found or error.what}"

@@ -40,8 +40,10 @@ TIMESTAMP = "2024-01-01T00:00:00.000Z"
 SAFE = string.punctuation + " "  # allowed in a header; other characters are written as %XX
 XET_TOKENS = {"read": "xet-read-token", "write": "xet-write-token"}
 NEVER = 4_102_444_800  # when Xet tokens expire: the year 2100
+MAX_SIBLINGS = 1100  # of a repository; where the real Hub cuts this list is not documented
 PAGE = 3  # repositories in one answer of the listing; the real Hub sends more
 REPO = r"(?P<repo>[\w.-]+/[\w.-]+)"
+SLUG = r"(?P<slug>[\w.-]+/[\w.-]+)"
 
 
 @dataclass(frozen=True)
@@ -157,13 +159,15 @@ class LoopbackHub:
     """The Hub: serves on a free port while its context is open.
 
     repos: by name. objects: uploaded content of large files by SHA-256. xet: the Xet store, where they may come from. log:
-    requests so far. renamed: new names of repositories. user_agents: of each request, by its path. before_answer: functions by
-    path fragment; each runs once, before the next request whose path contains the fragment is answered. fail_at: faults by path
-    fragment, for every such request. otherwise: answers every request instead of this Hub, whose own answer it may ask for.
+    requests so far. collections: by slug. renamed: new names of repositories. user_agents: of each request, by its path.
+    before_answer: functions by path fragment; each runs once, before the next request whose path contains the fragment is
+    answered. fail_at: faults by path fragment, for every such request. otherwise: answers every request instead of this Hub,
+    whose own answer it may ask for.
     """
 
     def __init__(self) -> None:
         self.repos: dict[str, Repo] = {}
+        self.collections: dict[str, dict[str, Any]] = {}
         self.objects: dict[str, bytes] = {}
         self.xet = XetStore()
         # Xet's client remembers for an address what was uploaded there, and another Hub may get the port again.
@@ -410,12 +414,13 @@ def _list(hub: LoopbackHub, request: Request) -> Answer:
 def _info(hub: LoopbackHub, request: Request, repo: str, revision: str = "main") -> Answer:
     repository = hub.readable(request, repo) if "blobs" in request.query else hub.repo(request, repo)
     sha = hub.sha(repository, revision)
+    files = sorted(repository.commits[sha].tree.items())
     return _json(
         {
             "id": repo, "sha": sha, "private": repository.private, "gated": repository.gated and "manual",
             "disabled": False, "downloads": 0, "likes": 0,
             "tags": [], "lastModified": TIMESTAMP, "createdAt": TIMESTAMP,
-            "siblings": [{"rfilename": path, **_digests(blob)} for path, blob in sorted(repository.commits[sha].tree.items())],
+            "siblings": [{"rfilename": path, **_digests(blob)} for path, blob in files[:MAX_SIBLINGS]],
         }
     )  # fmt: skip
 
@@ -700,6 +705,50 @@ def _xet_telemetry(hub: LoopbackHub, request: Request) -> Answer:
     return _json({})
 
 
+def _collections(hub: LoopbackHub, request: Request) -> Answer:
+    """Create a collection, or list those of an owner in pages of PAGE, each with its first four items."""
+    if request.method == "GET":
+        owner, start = request.query["owner"][0], int(request.query.get("cursor", ["0"])[0])
+        slugs = [slug for slug in hub.collections if slug.startswith(f"{owner}/")]
+        page = [hub.collections[slug] for slug in slugs[start : start + PAGE]]
+        answer = _json([collection | {"items": collection["items"][:4]} for collection in page])
+        if start + PAGE < len(slugs):
+            answer.headers["Link"] = f'<{hub.url}/api/collections?owner={owner}&cursor={start + PAGE}>; rel="next"'
+        return answer
+    payload, title = request.json, request.json["title"]
+    if _role(request) != "write" or payload["namespace"] == "foreign":
+        raise HubError(403, "You don't have the rights to create a collection under this namespace")
+    words = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
+    existing = [slug for slug in hub.collections if slug.startswith(f"{payload['namespace']}/{words}-")]
+    if existing:
+        raise HubError(409, "This collection already exists", slug=existing[0])
+    slug = f"{payload['namespace']}/{words}-{len(hub.collections):024x}"
+    hub.collections[slug] = {
+        "slug": slug, "title": title, "owner": {"name": payload["namespace"], "type": "org"}, "items": [],
+        "lastUpdated": TIMESTAMP, "private": payload["private"], "theme": "orange", "upvotes": 0,
+        "description": payload.get("description"),
+    }  # fmt: skip
+    return _json(hub.collections[slug] | {"position": 0})
+
+
+def _collection(hub: LoopbackHub, request: Request, slug: str) -> Answer:
+    """Show a collection, or add an item to it."""
+    if slug not in hub.collections:
+        raise HubError(404, "Collection not found")
+    collection = hub.collections[slug]
+    if request.method == "POST":
+        item = request.json["item"]
+        if _role(request) != "write":
+            raise HubError(403, "You don't have the rights to write to this collection")
+        if item["type"] == "dataset" and item["id"] not in hub.repos:
+            raise HubError(404, "Item not found")
+        if any((known["id"], known["type"]) == (item["id"], item["type"]) for known in collection["items"]):
+            raise HubError(409, "This item is already in the collection")
+        position = len(collection["items"])
+        collection["items"].append({"_id": f"{position:024x}", "position": position, **item})
+    return _json(collection | {"position": 0})
+
+
 HASH = "[0-9a-f]{64}"
 XET = "/xet/[0-9a-f]{32}"
 API, REV = f"/api/datasets/{REPO}", r"(?P<revision>[^/]+)"
@@ -710,6 +759,9 @@ ROUTES: tuple[tuple[set[str], str, Callable[..., Answer]], ...] = (
     ({"POST"}, "/api/repos/move", _move),
     ({"POST"}, "/api/validate-yaml", _validate_yaml),
     ({"GET"}, "/api/datasets", _list),
+    ({"GET", "POST"}, "/api/collections", _collections),
+    ({"GET"}, f"/api/collections/{SLUG}", _collection),
+    ({"POST"}, f"/api/collections/{SLUG}/items", _collection),
     ({"GET"}, API, _info),
     ({"GET"}, f"{API}/revision/{REV}", _info),
     ({"GET"}, f"{API}/tree/{REV}(?:/(?P<folder>.+))?", _tree),

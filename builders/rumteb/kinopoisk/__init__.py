@@ -83,6 +83,7 @@ SOURCE = Source(
 @dataset(
     "kinopoisk-sentiment-classification",
     pretty_name="Kinopoisk sentiment classification (Russian)",
+    task_ids=("sentiment-classification",),
     benchmark="rumteb",
     task=Classification(labels=LABELS),
     needs=("reviews",),

@@ -62,6 +62,7 @@ SOURCE = Source(
 @dataset(
     "miracl-retrieval-ru",
     pretty_name="MIRACL retrieval (Russian)",
+    task_ids=("document-retrieval",),
     benchmark="rumteb",
     task=Retrieval(splits=("dev",)),
     needs=("topics", "qrels", *SHARDS),

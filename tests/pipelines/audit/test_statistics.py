@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from builders import tasks
 from builders.errors import ReleaseError
+from cards.figures import statistics_table
 from pipelines.audit import statistics
 from pipelines.audit.statistics import (
     BitextStatistics,
@@ -203,6 +204,7 @@ def test_retrieval_measures_documents_as_a_model_receives_them(task: tasks.Task)
             "unique_relevant_docs": 3,
             "num_missing_query_ids": 0,
             "num_missing_corpus_ids": 0,
+            "queries_with_all_gold_black_or_white": 0,
         },
         "top_ranked_statistics": {
             "num_top_ranked": 5,
@@ -249,6 +251,16 @@ def test_preferences_say_how_often_the_longer_candidate_is_the_relevant_one(
     relevant: dict[str, str], ranked: pl.DataFrame, preferences: PreferenceStatistics | None
 ) -> None:
     assert describe_preferences(relevant, ranked) == preferences
+
+
+@pytest.mark.extra("mteb")
+def test_judgements_have_the_figures_of_mteb() -> None:
+    from mteb.types.statistics import RelevantDocsStatistics
+
+    described = describe(tasks.Retrieval(), frames(corpus=CORPUS, queries=QUERIES, qrels=QRELS))["test"]
+    assert described["relevant_docs_statistics"].keys() == RelevantDocsStatistics.__annotations__.keys()
+    shown = statistics_table(tasks.Retrieval(), {"test": described})
+    assert [name for name, _ in shown if "black" in name] == []
 
 
 def test_dangling_judgements_are_counted() -> None:
@@ -325,6 +337,7 @@ def test_judgements_are_counted_as_plain_python_would(judged: dict[tuple[str, st
         "unique_relevant_docs": len({document for _, document in judged}),
         "num_missing_query_ids": len({query for query, _ in judged} - {"a", "b"}),
         "num_missing_corpus_ids": len({document for _, document in judged} - {"x", "y"}),
+        "queries_with_all_gold_black_or_white": 0,
     }
 
 

@@ -136,6 +136,26 @@ def test_a_branch_that_a_killed_run_left_behind_is_deleted_by_the_next_run(
     assert repository.branches[BRANCH] == theirs, "somebody else's commit must stay"
 
 
+@pytest.mark.parametrize("squashed", [False, True])
+def test_an_empty_commit_of_a_cut_request_is_built_upon(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, squashed: bool
+) -> None:
+    """The Hub may take a commit whose list of files was cut off. Where nothing tells where a branch began, it stays."""
+    dataset, outcomes = releases()
+    newest, repository = publish(hub, dataset, outcomes["2.0.0"], options), hub.repos[REPO]
+    repository.branches[BRANCH] = next(sha for sha, commit in repository.commits.items() if commit.parent is None)
+    for _ in range(2):
+        empty = hub.commit(REPO, {}, "an empty one", branch=BRANCH)
+    if squashed:
+        repository.branches["main"] = repository.add("main", replace(repository.commits[newest.commit], parent=None))
+        with pytest.raises(PublishError, match="a branch that holds other commits"):
+            publish(hub, dataset, outcomes["1.0.0"], options)
+        return
+    published = publish(hub, dataset, outcomes["1.0.0"], options)
+    assert repository.commits[published.commit].parent == empty
+    assert (repository.tags["v1.0.0"], repository.branches) == (published.commit, {"main": newest.commit})
+
+
 def test_an_older_version_never_has_two_contents(
     hub: LoopbackHub, options: PublishOptions, releases: Any, settings: BuildSettings
 ) -> None:

@@ -500,7 +500,7 @@ def test_names_that_are_not_of_a_repository_of_the_organisation_are_left_out_of_
 ) -> None:
     connection = client.connect(token=READER)
     names = ["org/..", "org/a/b", "other/name", "orgname", "org/\x1b[31m", "org/fine"]
-    page = [organisation._Listed(name) for name in names]
+    page = [organisation.Listed(name) for name in names]
     monkeypatch.setattr(organisation, "read_page", lambda *_: (page, None))
     assert organisation.list_repositories(connection, "org") == {"org/fine": False}
 

@@ -148,6 +148,33 @@ def _entry() -> dict[str, Any]:
     return {"sha256": sha256(CONTENT), "bytes": len(CONTENT)}
 
 
+def test_a_member_that_is_here_without_its_archive_is_mirrored(
+    hub: LoopbackHub, settings: RawSettings, tmp_path: Path
+) -> None:
+    """A build that lacks the archive asks mirrors for the member, by its digest."""
+    archive = make_zip({"a/test.jsonl": CONTENT, "a/train.jsonl": OTHER})
+    outer = https("https://a.example/files.zip", sha256=sha256(archive))
+    test = member(outer, "a/test.jsonl", sha256=sha256(CONTENT), name="test.jsonl")
+    train = member(outer, "a/train.jsonl", sha256=sha256(OTHER), name="train.jsonl")
+    write(tmp_path / "raw" / "demo" / "test.jsonl", CONTENT)
+    done = mirror(hub, settings, source_with(test, train)).plan
+    assert (list(done.names.values()), done.missing) == (["test.jsonl", "files.zip"], ("files.zip",))
+    assert hub.tree(REPO)[PATH] == CONTENT
+    elsewhere = replace(
+        settings, raw_dir=None, cache=tmp_path / "elsewhere", mirrors=parse_mirrors("hf://datasets/org"), hub=hub.url
+    )
+    assert locate(source_with(test, train), "test.jsonl", elsewhere).origin == "mirror"
+
+    again = plan(hub, replace(settings, raw_dir=None, cache=tmp_path / "nothing"), source_with(test, train))
+    assert (again.present, again.missing) == ((PATH,), ("files.zip",)), "what is mirrored need not be here"
+    write(tmp_path / "raw" / "demo" / "files.zip", archive)
+    whole = mirror(hub, settings, source_with(test, train)).plan
+    digest = sha256(archive)
+    assert (list(whole.names.values()), whole.missing) == (["files.zip", "test.jsonl"], ())
+    assert hub.tree(REPO).keys() >= {PATH, f"sha256/{digest[:2]}/{digest}"}
+    assert hub.tree(REPO)["README.md"].decode().count("| `test.jsonl` | `") == 1
+
+
 def test_a_file_pinned_by_a_git_blob_id_lies_under_that(hub: LoopbackHub, settings: RawSettings) -> None:
     blob = git_blob(CONTENT)
     assert f"git-blob/{blob[:2]}/{blob}" in plan(hub, settings, source_of(https(URL, git_blob=blob))).writes
@@ -275,6 +302,14 @@ def test_the_command_plans_publishes_and_says_what_is_not_here(
     shown = json.loads(capsys.readouterr().out)
     assert (shown["repo"], shown["state"], shown["license"]) == ("org/raw-piqa", NOTHING, "afl-3.0")
     assert shown["missing"] == ["valid.jsonl", "valid-labels.lst", "train.jsonl"]
+    monkeypatch.setattr(sys, "argv", [*arguments, "--json"])
+    assert publish.main() == 3
+    done = json.loads(capsys.readouterr().out)
+    assert done == shown | {"commit": "", "url": ""}
+    monkeypatch.setattr(sys, "argv", arguments)
+    assert publish.main() == 3
+    assert capsys.readouterr().out.startswith(f"raw files of piqa: {NOTHING}\n  as        org/raw-piqa (to be created)")
+    assert hub.repos == {}
     monkeypatch.setattr(sys, "argv", [*arguments[:2], "alphanli", *arguments[3:]])
     assert publish.main() == 5
     assert "licence unknown is not known to permit sharing" in capsys.readouterr().err

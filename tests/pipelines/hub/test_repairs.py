@@ -250,6 +250,36 @@ def test_taking_over_records_the_tag_of_what_was_there_and_a_repair_restores_it(
     assert problems(world.check()).keys() == {"before-embedding-datasets"}
     world.repair()
     assert world.repo.tags["before-embedding-datasets"] == theirs
+    del world.repo.tags["before-embedding-datasets"]
+    squashed = replace(world.repo.commits[world.repo.branches["main"]], parent=None)
+    world.repo.branches["main"] = world.repo.tags["v2.0.0"] = world.repo.add("main", squashed)
+    for sha in {*world.repo.commits} - {world.repo.branches["main"]}:
+        del world.repo.commits[sha]
+    assert world.repair().missing == ()
+    assert world.events(tag="before-embedding-datasets")[-1] | {"when": ""} == {
+        "repo": REPO, "tag": "before-embedding-datasets", "commit": None, "event": "repair", "content_sha256": None,
+        "why": f"commit {theirs} is gone, and so is the tag", "when": "",
+    }  # fmt: skip
+    assert world.check().state == "sound"
+    assert world.repair().steps == ()
+
+
+def test_the_tag_of_a_take_over_that_a_squash_moved_is_recorded_where_it_is(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, tmp_path: Path
+) -> None:
+    dataset, outcomes = releases()
+    hub.repos[REPO] = Repo(private=False)
+    theirs = hub.repos[REPO].add("main", Commit({"train.jsonl": Blob(b"{}\n", lfs=False)}, None, "mine", ""))
+    publish(hub, dataset, with_manifest(outcomes["2.0.0"], tmp_path), replace(options, sample=False, take_over=True))
+    assert options.ledger is not None
+    world = World(hub, options.ledger, options.cache, lambda: None)  # type: ignore[arg-type,return-value]
+    moved = world.repo.add("other", replace(world.repo.commits.pop(theirs), title="squashed"))
+    world.repo.tags["before-embedding-datasets"] = moved
+    assert problems(world.check()).keys() == {"before-embedding-datasets"}
+    world.repair()
+    last = world.events(tag="before-embedding-datasets")[-1]
+    assert (last["commit"], last["why"]) == (moved, f"commit {theirs} is gone, and the tag is on {moved}")
+    assert world.check().state == "sound"
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)

@@ -14,16 +14,30 @@ from cards.front_matter import metadata
 from cards.manifest import decode, encode
 from pipelines.hub import client
 from pipelines.hub.planning import PublishOptions
-from pipelines.hub.repository import OUR_KEYS, Snapshot, fetch_files
+from pipelines.hub.repository import OUR_KEYS, Snapshot, fetch_files, require_snapshot
 from pipelines.make import BuildResult, BuildSettings, make
-from tests.support.loopback_hub import LoopbackHub
+from tests.support.loopback_hub import WRITER, Blob, Commit, LoopbackHub, Repo
 from tests.support.publishing import (
     REPO,
+    patience,
     plan,
     publish,
     published_card,
 )
 from tests.support.releases import NAMES, definition_of
+
+
+@pytest.mark.parametrize("count", [1, 1001, 1200])
+def test_the_files_of_a_large_repository_are_listed_whole(hub: LoopbackHub, count: int) -> None:
+    """The Hub may cut the list that it sends with a repository; its tree is complete."""
+    files = {f"many/{number:04}.txt": Blob(b"%d" % number, lfs=False) for number in range(count)}
+    hub.repos[REPO] = Repo(private=False)
+    hub.repos[REPO].add("main", Commit(files | {"z/last.parquet": Blob(b"PAR1", lfs=True)}, None, "mine", ""))
+    connection = client.connect(PublishError, endpoint=hub.url, token=WRITER, patience=patience())
+    at = require_snapshot(connection, REPO, "main")
+    assert len(at.digests) == count + 1
+    assert at.digests["many/0000.txt"] == files["many/0000.txt"].git
+    assert at.digests["z/last.parquet"] == hashlib.sha256(b"PAR1").hexdigest()
 
 
 def test_front_matter_keys_added_by_others_survive_and_our_keys_win(

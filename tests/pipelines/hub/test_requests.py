@@ -1,6 +1,7 @@
 """How many requests are sent: a publication, `check --org`, and a Hub that keeps failing; nothing is asked for twice."""
 
 import json
+import logging
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -46,7 +47,10 @@ def test_the_requests_of_a_publication(hub: LoopbackHub, options: PublishOptions
 @pytest.mark.parametrize(
     "fault", [Fault(status=503), Fault(cut_answer=0), Fault(status=429)], ids=["503", "cut", "429"]
 )
-def test_what_keeps_failing_is_repeated_by_one_layer_alone(hub: LoopbackHub, fault: Fault) -> None:
+def test_what_keeps_failing_is_repeated_and_reported_by_one_layer_alone(
+    hub: LoopbackHub, fault: Fault, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging.getLogger("huggingface_hub"), "propagate", True)  # its warnings go to caplog
     hub.repos[REPO] = Repo(private=False)
     hub.repos[REPO].add("main", Commit({"a.parquet": Blob(b"PAR1", lfs=True)}, None, "first", ""))
     connection = client.connect(PublishError, endpoint=hub.url, token=WRITER, patience=patience(retries=2))
@@ -61,6 +65,7 @@ def test_what_keeps_failing_is_repeated_by_one_layer_alone(hub: LoopbackHub, fau
         with pytest.raises(PublishError):
             ask()
         assert len(hub.log) == 3
+    assert {record.name for record in caplog.records if record.levelno >= logging.INFO} == {"pipelines.hub.client"}
 
 
 def test_the_last_requests_of_a_window_are_not_spent(hub: LoopbackHub) -> None:

@@ -102,6 +102,25 @@ def test_a_download_that_stays_of_the_wrong_size_is_an_error_and_leaves_no_relea
     assert not [found for found in cache.rglob("*") if found.is_dir() and len(found.name) == 40]
 
 
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("/data/", "another server than the Hub answers, perhaps a page to log in to a network"),
+        ("/manifest.json", "the file that arrived is not the one on the Hub: sha256"),
+    ],
+)
+def test_an_answer_of_somebody_else_in_place_of_a_file_is_called_so(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, tmp_path: Path, path: str, words: str
+) -> None:
+    publish(hub, *first(releases()), options)
+    hub.fail_at[path], waits = Fault(status=200, headers={"Content-Type": "text/html"}), list[float]()
+    with pytest.raises(SourceError, match="failed") as caught:
+        fetch(hub, tmp_path / "another cache", waits, retries=1)
+    assert len(waits) == 1
+    assert (caught.value.found or "").startswith(words)
+    assert caught.value.todo == "run the same command again later"
+
+
 def test_a_file_that_arrives_cut_off_is_named_with_its_digest(
     hub: LoopbackHub, options: PublishOptions, releases: Any, tmp_path: Path
 ) -> None:

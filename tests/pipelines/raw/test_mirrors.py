@@ -215,6 +215,16 @@ def test_a_mirror_on_the_hub_is_asked_with_the_users_token(server: FaultyServer,
     assert tokens == {"/file.js": None, "/dataset": f"Bearer {TOKEN}"}
 
 
+@pytest.mark.parametrize(("base", "words"), [("hf://datasets/org", ", or does not show it to you"), ("{url}/m", "")])
+def test_the_hub_answers_the_same_for_what_is_missing_and_for_what_a_token_may_not_see(
+    server: FaultyServer, raw_settings: RawSettings, base: str, words: str
+) -> None:
+    file = by_hand("file.jsonl", "Please ask.", **PIN)
+    mirror = base.format(url=server.url)
+    error = fails(file, with_mirrors(raw_settings, mirror))
+    assert (error.found or "").endswith(f"mirror {mirror}: it does not have file.jsonl{words}")
+
+
 def test_a_source_that_an_organisation_does_not_keep_is_no_news(
     server: FaultyServer, folder: Path, raw_settings: RawSettings, caplog: pytest.LogCaptureFixture
 ) -> None:
