@@ -31,6 +31,15 @@ TEXTS = {*TEXT_NAMES, *FIRST, *SECOND, *QUERY, *POSITIVE, "sentences", "negative
 JUDGEMENTS = {*JUDGED, "label_text", "id", "_id", "query-id", "corpus-id", "corpus-ids"}  # what holds no text
 NO_IDS = pl.DataFrame(schema={"old": pl.String, "new": pl.String})
 EXCHANGED = 0.9  # of the pairs of the same texts have to agree on an exchange of labels
+LARGE = 2.0**63  # beyond all values of an Int64
+# The type as which values of two types are compared: numbers of 64 bits as those of 32 that somebody made of them, ids as texts.
+COMMON = {
+    pl.Float32: {pl.Float64, pl.Int64, pl.Int128, pl.Boolean},
+    pl.Float64: {pl.Int64, pl.Int128, pl.Boolean},
+    pl.Int128: {pl.Int64, pl.Boolean},
+    pl.Int64: {pl.Boolean},
+    pl.String: {pl.Int64, pl.Int128},
+}
 STAGES = ((WHOLE,), (TEXT, ID), (TEXT,), (FOLDED,), (ID,))
 
 
@@ -116,6 +125,13 @@ def common_columns(old: pl.LazyFrame, new: pl.LazyFrame) -> Common:
     }
     columns = [f"-{name} ({_type_name(kind)})" for name, kind in old_types.items() if name not in types]
     columns += [f"+{name} ({_type_name(kind)})" for name, kind in new_types.items() if name not in types]
+    for frame, own, other in ((old, old_types, new_types), (new, new_types, old_types)):
+        mixed = [name for name in types if own[name].is_float() and other[name].is_integer()]
+        whole = ((pl.col(name) == pl.col(name).floor()) & (pl.col(name).abs() < LARGE) for name in mixed)
+        are_whole = (
+            frame.select(expression.all() for expression in whole).collect(engine="streaming") if mixed else None
+        )
+        types |= {name: _widest(other[name]) for name in mixed if are_whole is not None and are_whole[name].item()}
     names = {name: (_type_name(old_types[name]), _type_name(new_types[name])) for name in types}
     return Common(types, tuple(columns), {name: pair for name, pair in names.items() if pair[0] != pair[1]})
 
@@ -128,18 +144,14 @@ def _unify(one: Any, other: Any) -> Any:
     kinds = {_widest(one), _widest(other)} - {pl.Null}
     if len(kinds) < 2:
         return next(iter(kinds), pl.Null)
-    if kinds == {pl.Int64, pl.Float64}:
-        return pl.Float64
-    if kinds == {pl.Int64, pl.Boolean}:
-        return pl.Int64
-    return pl.String if kinds == {pl.Int64, pl.String} else None  # ids
+    return next((kind for kind, others in COMMON.items() if kind in kinds and kinds - {kind} <= others), None)
 
 
 def _widest(kind: Any) -> Any:
     if kind.is_integer():
-        return pl.Int64
+        return pl.Int128 if kind in (pl.UInt64, pl.UInt128, pl.Int128) else pl.Int64
     if kind.is_float():
-        return pl.Float64
+        return pl.Float64 if kind == pl.Float64 else pl.Float32
     return pl.String if isinstance(kind, pl.Categorical | pl.Enum) else kind
 
 
