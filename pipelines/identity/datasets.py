@@ -339,7 +339,7 @@ def _differences(table: TableDifference) -> list[str]:
         "tables": table.state in {"new", "gone"},
         "rows": rows and table.state == "changed",
         "folded": table.folded,
-        "ids": table.new_ids,
+        "ids": table.differing.get("id"),
         "labels": table.labels,
         "order": table.reordered,
         "columns": table.columns,

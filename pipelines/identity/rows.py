@@ -33,7 +33,7 @@ NO_IDS = pl.DataFrame(schema={"old": pl.String, "new": pl.String})
 EXCHANGED = 0.9  # of the pairs of the same texts have to agree on an exchange of labels
 LARGE = 2.0**63  # beyond all values of an Int64
 # The type as which values of two types are compared: numbers of 64 bits as those of 32 that somebody made of them, ids as texts.
-COMMON = {
+COMMON: Mapping[Any, set[Any]] = {
     pl.Float32: {pl.Float64, pl.Int64, pl.Int128, pl.Boolean},
     pl.Float64: {pl.Int64, pl.Int128, pl.Boolean},
     pl.Int128: {pl.Int64, pl.Boolean},
@@ -196,8 +196,10 @@ def _applies(stage: Sequence[str], common: Common) -> bool:
 def _hash_rows(frame: pl.LazyFrame, common: Common) -> pl.DataFrame:
     """For every row its position, and hashes of all its values, of its texts and of its ids."""
     parts = {WHOLE: list(common.types), TEXT: common.texts, ID: list(common.ids)}
-    keys = [pl.struct(names).hash(0).alias(name) for name, names in parts.items() if names]
-    return frame.with_row_index(POSITION).select(POSITION, *keys).collect(engine="streaming").sort(POSITION)
+    keys = {name: pl.struct(names).hash(0) for name, names in parts.items() if names}
+    if common.ids:  # a null names no row, and pairs with none
+        keys[ID] = pl.when(pl.all_horizontal(pl.col(common.ids).is_not_null())).then(keys[ID])
+    return frame.with_row_index(POSITION).select(POSITION, **keys).collect(engine="streaming").sort(POSITION)
 
 
 def _with_folded(frame: pl.LazyFrame, left: pl.DataFrame, common: Common) -> pl.DataFrame:
@@ -220,8 +222,8 @@ def compare_rows(config: str, split: str, old: pl.LazyFrame, new: pl.LazyFrame) 
     Labels that have another name or number in B, one to one over the pairs of the same texts, count as equal and are named.
     """
     common = common_columns(old, new)
-    old, new = (frame.select(pl.col(name).cast(kind) for name, kind in common.types.items()) for frame in (old, new))
     before, after = count_rows(old), count_rows(new)
+    old, new = (frame.select(pl.col(name).cast(kind) for name, kind in common.types.items()) for frame in (old, new))
     if not common.types:
         nothing = TableDifference(
             config, split, "changed", before, after, removed=before, added=after, columns=common.columns
@@ -239,7 +241,9 @@ def compare_rows(config: str, split: str, old: pl.LazyFrame, new: pl.LazyFrame) 
         pairing = pair_rows(old, new, common)
     differing, own = _differing_columns(old, new, pairing, common)
     folded = own.filter((pl.col("stage") == STAGES.index((FOLDED,))) & pl.col("only_texts"))
-    same_id = own.filter(pl.col("stage") == STAGES.index((ID,)))
+    same_id = own.filter(
+        (pl.col("stage") == STAGES.index((ID,))) & pl.lit(bool(common.texts))
+    )  # judgements have no texts
     equal = pairing.pairs.filter(pl.col("stage") == 0)
     reordered = not equal["new"].is_sorted()
     new_ids = len(pairing.pairs) - len(equal) - len(own)
@@ -278,11 +282,13 @@ def _exchanged_labels(old: pl.LazyFrame, new: pl.LazyFrame, pairing: Pairing, co
             label = pl.when(label.list.len() == 1).then(label.list.first())
         values.append(frame.select(label.cast(pl.String).alias(column)).collect(engine="streaming")[column])
     texts = {name: series.gather(same[name]) for name, series in zip(("old", "new"), values, strict=True)}
-    counts = pl.DataFrame(texts).drop_nulls().group_by("old", "new").len().sort("len", "new", descending=[True, False])
-    main = counts.group_by("old", maintain_order=True).first()
+    counts = pl.DataFrame(texts).drop_nulls().group_by("old", "new").len()
+    counts = counts.sort("len", "new", "old", descending=[True, False, False])
+    main = counts.filter(pl.col("old").is_first_distinct() & pl.col("new").is_first_distinct())
     moved = main.filter(main["old"] != main["new"]).sort("old")
-    before, after, every = set(moved["old"]), set(moved["new"]), set(values[0])
-    one_to_one = main["new"].n_unique() == len(main) and (before == after or every.isdisjoint(after))
+    before, after = set(moved["old"]), set(moved["new"])
+    every = [set(series.unique()) for series in values]
+    one_to_one = before == after or (before.isdisjoint(every[1]) and after.isdisjoint(every[0]))
     clear = int(main["len"].sum()) >= EXCHANGED * int(counts["len"].sum())
     return dict(moved.select("old", "new").iter_rows()) if clear and one_to_one else {}
 

@@ -42,7 +42,7 @@ REST = [("8", "otter", 0), ("9", "heron", 1)]  # these tell that no label has an
         ([("1", "cat", 0)], [("1", "cat", 0)], {"equal": 1}, ""),
         ([("1", "cat", 0)], [("7", "cat", 0)], {"new_ids": 1}, "ids"),
         ([("1", "cat", 0)], [("1", "cat", 1)], {"changed": 1, "same_text": 1}, "rows"),
-        ([("1", "cat", 0)], [("7", "cat", 1)], {"changed": 1, "same_text": 1}, "rows"),
+        ([("1", "cat", 0)], [("7", "cat", 1)], {"changed": 1, "same_text": 1}, "rows ids"),
         ([("1", "The cat, sat.", 0)], [("1", "the CAT  sat", 0)], {"changed": 1, "folded": 1}, "folded"),
         ([("1", "\ufb01ne", 0)], [("1", "fine", 0)], {"changed": 1, "folded": 1}, "folded"),
         ([("1", "Cat", 0)], [("1", "cat", 1)], {"changed": 1, "same_text": 1}, "rows"),
