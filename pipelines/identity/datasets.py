@@ -45,6 +45,9 @@ ID_COLUMNS = {
     "queries": "query-id",
     "query": "query-id",
 }  # what judgements call the ids of a table
+Exchanged = dict[
+    tuple[str, str], dict[str, pl.DataFrame]
+]  # ids of A that are others in B, by subset and column, by split
 SPLITS = ({"validation", "valid", "val", "dev"}, {"test", "eval", "evaluation"}, {"train", "training"})
 
 
@@ -87,7 +90,7 @@ def compare_datasets(a: Side, b: Side, options: ForeignOptions, allowed: Sequenc
     """
     task, pairs, notes = _align(a, b, options)
     found: dict[int, TableDifference] = {}
-    exchanged: dict[tuple[str, str], pl.DataFrame] = {}
+    exchanged: Exchanged = {}
     for number, pair in sorted(
         enumerate(pairs), key=lambda item: _has_judgements(item[1])
     ):  # texts first: then ids are known
@@ -305,11 +308,11 @@ def _name_labels(frame: pl.LazyFrame, task: tasks.Task) -> pl.LazyFrame:
     return frame
 
 
-def _compare(pair: TablePair, exchanged: dict[tuple[str, str], pl.DataFrame]) -> TableDifference:
+def _compare(pair: TablePair, exchanged: Exchanged) -> TableDifference:
     """How a table differs.
 
-    exchanged: by subset and column of ids, the ids of A that are others in B. Those of documents and queries are added here, and
-    judgements and candidates are read with them.
+    exchanged: those of documents and queries are added here. Judgements and candidates are read with those of their own split, or
+    with all of them where splits share documents.
     """
     config, split = pair.new or pair.old or ("", "")
     old, new = pair.old_frame, pair.new_frame
@@ -320,15 +323,17 @@ def _compare(pair: TablePair, exchanged: dict[tuple[str, str], pl.DataFrame]) ->
         return TableDifference(config, split, "new", 0, rows, added=rows)
     subset, part = next(((config.removesuffix(part), part) for part in ID_COLUMNS if config.endswith(part)), ("", ""))
     columns = old.collect_schema()
-    for (other, column), ids in exchanged.items():
+    for (other, column), of_splits in exchanged.items():
+        ids = (
+            of_splits[split] if split in of_splits else pl.concat(of_splits.values()).unique("old", maintain_order=True)
+        )
         for name in {column, f"{column}s"} & set(columns) if config.startswith(other) else ():
             translated = pl.element() if is_list(columns[name]) else pl.col(name)
             translated = translated.cast(pl.String).replace(ids["old"], ids["new"])
             old = old.with_columns(pl.col(name).list.eval(translated) if is_list(columns[name]) else translated)
     difference, ids = compare_rows(config, split, old, new)
-    if part and len(ids):
-        key = subset, ID_COLUMNS[part]
-        exchanged[key] = pl.concat([exchanged.get(key, ids.clear()), ids]).unique("old", maintain_order=True)
+    if part:
+        exchanged.setdefault((subset, ID_COLUMNS[part]), {})[split] = ids
     return difference
 
 

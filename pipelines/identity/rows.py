@@ -322,8 +322,8 @@ def _differing_columns(
 
 
 def _exchanged_ids(old: pl.LazyFrame, new: pl.LazyFrame, pairing: Pairing) -> pl.DataFrame:
-    """The ids of rows with the same texts, where they differ: `old` and `new`."""
-    same = pairing.pairs.filter(pl.col("stage").is_between(1, 2))
+    """The ids of rows with the same texts, at least folded, where they differ: `old` and `new`."""
+    same = pairing.pairs.filter(pl.col("stage").is_between(1, 3))
     ids = {
         name: frame.select("id").collect(engine="streaming")["id"].cast(pl.String).gather(same[name])
         for name, frame in (("old", old), ("new", new))
