@@ -4,7 +4,7 @@ Where all tables have counterparts with the same columns, these are compared as 
 task of mteb, as `check` reads them, and its columns are compared.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from pipelines.checking.datasets import (
 from pipelines.checking.formats import scan_files
 from pipelines.checking.targets import Target, locate_target, resolve_targets
 from pipelines.identity import USUAL
-from pipelines.identity.rows import TableDifference, compare_rows
+from pipelines.identity.rows import TableDifference, common_columns, compare_rows
 from pipelines.process.safe_text import first_line
 from pipelines.process.stages import stage
 from pipelines.release.comparison import compare_figures
@@ -45,6 +45,7 @@ ID_COLUMNS = {
     "queries": "query-id",
     "query": "query-id",
 }  # what judgements call the ids of a table
+ADDED = {"id", "negative_kinds"}  # what the reader of training pairs adds to others' layouts
 Exchanged = dict[
     tuple[str, str], dict[str, pl.DataFrame]
 ]  # ids of A that are others in B, by subset and column, by split
@@ -68,12 +69,16 @@ class Side:
 
 @dataclass(frozen=True)
 class TablePair:
-    """A table of A and the one of B that corresponds to it; None where one of them lacks it."""
+    """A table of A and the one of B that corresponds to it; None where one of them lacks it.
+
+    ignored: columns that the layout of the task does not have, as in TableDifference.
+    """
 
     old: Location | None
     new: Location | None
     old_frame: pl.LazyFrame | None
     new_frame: pl.LazyFrame | None
+    ignored: tuple[str, ...] = ()
 
 
 def compare_datasets(a: Side, b: Side, options: ForeignOptions, allowed: Sequence[str] = USUAL) -> dict[str, Any]:
@@ -173,27 +178,51 @@ def _has_judgements(pair: TablePair) -> bool:
 
 
 def _align(a: Side, b: Side, options: ForeignOptions) -> tuple[str, list[TablePair], list[str]]:
-    """The type of task that both are read as, empty for the datasets' own layout; pairs of tables, and notes."""
+    """The type of task that both are read as, empty for the datasets' own layout; pairs of tables, and notes.
+
+    Their own layout, unless that of a task pairs more tables, or as many and leaves fewer columns out.
+    """
     sides = _rename_columns((a, b), options.columns)
     pairs = _pair_tables(*(side.tables for side in sides))
-    if not options.task and all(_have_same_columns(pair) for pair in pairs):
+    own = _score(pairs)
+    may_pair = {pair.old is None for pair in pairs if pair.old is None or pair.new is None} == {True, False}
+    if not (options.task or own[1] or may_pair):
         return "", pairs, _pair_notes(pairs)
     try:
-        datasets = _read_as_task(sides, replace(options, columns={}))
+        datasets, unused = _read_as_task(sides, replace(options, columns={}))
     except DatasetError as error:
         if options.task:
             raise
         words = f"{a.name} and {b.name} are not read as a task ({error.what}): columns that both have are compared"
-        return "", pairs, [*_pair_notes(pairs), words]
-    tables: list[Tables] = []
-    notes: list[str] = []
-    for side, of_side in zip("AB", datasets, strict=True):
-        tables.append(_task_tables(of_side))
-        notes += dict.fromkeys(
-            f"{side}: {note}" for dataset in of_side for note in dataset.notes if note != UNKNOWN_LANGUAGE
-        )
-    pairs = _pair_tables(*tables)
-    return datasets[0][0].task.type.name, pairs, [*_pair_notes(pairs), *notes]
+        return "", pairs, [*_pair_notes(pairs), *([words] if own[1] else [])]
+    of_task = _pair_tables(*map(_task_tables, datasets))
+    ignored = [_ignored_columns(of_side, names) for of_side, names in zip(datasets, unused, strict=True)]
+    for number, pair in enumerate(of_task):
+        names = [f"-{name}" for name in ignored[0].get(pair.old, ())] + [
+            f"+{name}" for name in ignored[1].get(pair.new, ())
+        ]
+        of_task[number] = replace(pair, ignored=tuple(names))
+    if not options.task and _score(of_task) <= own:
+        return "", pairs, _pair_notes(pairs)
+    notes = [
+        f"{side}: {note}"
+        for side, of_side in zip("AB", datasets, strict=True)
+        for dataset in of_side
+        for note in dataset.notes
+        if note != UNKNOWN_LANGUAGE
+    ]
+    return datasets[0][0].task.type.name, of_task, [*_pair_notes(of_task), *dict.fromkeys(notes)]
+
+
+def _score(pairs: Sequence[TablePair]) -> tuple[int, int]:
+    """How many tables are compared, and the number of columns that are not, as a negative number."""
+    both = [(pair, pair.old_frame, pair.new_frame) for pair in pairs]
+    columns = [
+        len(pair.ignored) + len(common_columns(old, new).columns)
+        for pair, old, new in both
+        if old is not None and new is not None
+    ]
+    return len(columns), -sum(columns)
 
 
 def _rename_columns(sides: tuple[Side, Side], columns: Mapping[str, str]) -> list[Side]:
@@ -201,10 +230,7 @@ def _rename_columns(sides: tuple[Side, Side], columns: Mapping[str, str]) -> lis
 
     Raises UsageError for a column that neither has.
     """
-    found = [
-        {name for splits in side.tables.values() for frame in splits.values() for name in frame.collect_schema()}
-        for side in sides
-    ]
+    found = list(map(_column_names, sides))
     for own, other in columns.items():
         if not any(other in names for names in found):
             todo = "write our column first, then the one in the files: --map text=sentence"
@@ -214,6 +240,10 @@ def _rename_columns(sides: tuple[Side, Side], columns: Mapping[str, str]) -> lis
         replace(side, tables=rename_columns(side.tables, mapped)[0])
         for side, mapped in zip(sides, own_columns, strict=True)
     ]
+
+
+def _column_names(side: Side) -> set[str]:
+    return {name for splits in side.tables.values() for frame in splits.values() for name in frame.collect_schema()}
 
 
 def _pair_tables(old: Tables, new: Tables) -> list[TablePair]:
@@ -246,14 +276,6 @@ def _pair_names(olds: list[str], news: list[str]) -> list[tuple[str | None, str 
     return [(pairs.get(new), new) for new in news] + [(old, None) for old in olds if old not in pairs.values()]
 
 
-def _have_same_columns(pair: TablePair) -> bool:
-    return (
-        pair.old_frame is None
-        or pair.new_frame is None
-        or set(pair.old_frame.collect_schema()) == set(pair.new_frame.collect_schema())
-    )
-
-
 def _pair_notes(pairs: Sequence[TablePair]) -> list[str]:
     return [
         f"{'/'.join(pair.old)} of A is compared with {'/'.join(pair.new)} of B"
@@ -262,8 +284,12 @@ def _pair_notes(pairs: Sequence[TablePair]) -> list[str]:
     ]
 
 
-def _read_as_task(sides: Sequence[Side], options: ForeignOptions) -> list[list[ForeignDataset]]:
+def _read_as_task(
+    sides: Sequence[Side], options: ForeignOptions
+) -> tuple[list[list[ForeignDataset]], list[tuple[str, ...]]]:
     """The datasets of both sides in the layout of one type of task: the requested one, a release's, or what the columns say.
+
+    Also the columns of each side that are not read: names of labels, where the other side has numbers alone.
 
     Raises SourceError or UsageError where one of them cannot be read as it.
     """
@@ -273,7 +299,27 @@ def _read_as_task(sides: Sequence[Side], options: ForeignOptions) -> list[list[F
             task = _read_side_as(sides[0], None, options)[0].task.type.name
         except DatasetError:
             task = _read_side_as(sides[1], None, options)[0].task.type.name
-    return [_read_side_as(side, task, options) for side in sides]
+    datasets = [_read_side_as(side, task, options) for side in sides]
+    unused: list[tuple[str, ...]] = [(), ()]
+    named = ["label_text" in _column_names(side) for side in sides]
+    if named.count(True) == 1 and _have_numbers(datasets[named.index(False)]):
+        number = named.index(True)
+        unused[number] = ("label_text",)
+        tables = {
+            config: {split: frame.drop("label_text", strict=False) for split, frame in splits.items()}
+            for config, splits in sides[number].tables.items()
+        }
+        datasets[number] = _read_side_as(replace(sides[number], tables=tables), task, options)
+    return datasets, unused
+
+
+def _have_numbers(datasets: Sequence[ForeignDataset]) -> bool:
+    return all(
+        label.lstrip("-").isdigit()
+        for dataset in datasets
+        if isinstance(dataset.task, tasks.Classification)
+        for label in dataset.task.labels
+    )
 
 
 def _read_side_as(side: Side, task: str | None, options: ForeignOptions) -> list[ForeignDataset]:
@@ -281,20 +327,43 @@ def _read_side_as(side: Side, task: str | None, options: ForeignOptions) -> list
 
 
 def _task_tables(datasets: Sequence[ForeignDataset]) -> Tables:
-    """The tables of a task with its columns alone; labels of texts by their names, so that their numbers do not matter."""
+    """The tables of a task with its columns alone; labels of texts by their names, so that their numbers do not matter.
+
+    Ids and kinds of negatives that the reader adds to training pairs are left out.
+    """
     tables: Tables = {}
     for dataset in datasets:
         seen = set()
-        for layout in tasks.layouts(dataset.task):
-            config = "-".join(filter(None, (dataset.subset, layout.config)))
-            for split, frame in dataset.frames.get(layout.config, {}).items():
-                own = dataset.own_locations[layout.config, split]
-                if own in seen and layout.config != "queries":  # a corpus that splits share
-                    continue
-                seen.add(own)
-                names = [name for name in layout.columns if name in frame.collect_schema()]
-                tables.setdefault(config, {})[split] = frame.select(names).pipe(_name_labels, dataset.task)
+        for config, layout, split, frame, own in _located_tables(dataset):
+            if own in seen and layout.config != "queries":  # a corpus that splits share
+                continue
+            seen.add(own)
+            names = [name for name in layout.columns if name in frame.collect_schema()]
+            if isinstance(dataset.task, tasks.Contrastive):
+                present = {name.lstrip("_") for name in dataset.tables[own[0]][own[1]].collect_schema()}
+                names = [name for name in names if name in present or name not in ADDED]
+            tables.setdefault(config, {})[split] = frame.select(names).pipe(_name_labels, dataset.task)
     return tables
+
+
+def _located_tables(dataset: ForeignDataset) -> Iterator[tuple[str, tasks.Layout, str, pl.LazyFrame, Location]]:
+    """The tables of a dataset by config, with layout, split, frame, and the config and split of their files."""
+    for layout in tasks.layouts(dataset.task):
+        config = "-".join(filter(None, (dataset.subset, layout.config)))
+        for split, frame in dataset.frames.get(layout.config, {}).items():
+            yield config, layout, split, frame, dataset.own_locations[layout.config, split]
+
+
+def _ignored_columns(datasets: Sequence[ForeignDataset], unused: Sequence[str]) -> dict[Location | None, list[str]]:
+    """By table, the columns that the layout of a task does not have, `name (type)`; and these unused ones."""
+    ignored: dict[Location | None, list[str]] = {}
+    for dataset in datasets:
+        for config, layout, split, _, own in _located_tables(dataset):
+            names = {*layout.columns, *(name.replace("-", "_") for name in layout.columns)}
+            names |= {"_id"} if "id" in layout.columns else set()
+            others = [f"{name} ({kind})" for name, kind in dataset.schemas[own].items() if name not in names]
+            ignored[config, split] = [*others, *unused]
+    return ignored
 
 
 def _name_labels(frame: pl.LazyFrame, task: tasks.Task) -> pl.LazyFrame:
@@ -332,6 +401,7 @@ def _compare(pair: TablePair, exchanged: Exchanged) -> TableDifference:
             translated = translated.cast(pl.String).replace(ids["old"], ids["new"])
             old = old.with_columns(pl.col(name).list.eval(translated) if is_list(columns[name]) else translated)
     difference, ids = compare_rows(config, split, old, new)
+    difference = replace(difference, columns=(*difference.columns, *pair.ignored))
     if part:
         exchanged.setdefault((subset, ID_COLUMNS[part]), {})[split] = ids
     return difference

@@ -12,7 +12,7 @@ compared by hashes of 64 bits: of two tables of a million rows, one comparison i
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -125,15 +125,20 @@ def common_columns(old: pl.LazyFrame, new: pl.LazyFrame) -> Common:
     }
     columns = [f"-{name} ({_type_name(kind)})" for name, kind in old_types.items() if name not in types]
     columns += [f"+{name} ({_type_name(kind)})" for name, kind in new_types.items() if name not in types]
-    for frame, own, other in ((old, old_types, new_types), (new, new_types, old_types)):
-        mixed = [name for name in types if own[name].is_float() and other[name].is_integer()]
-        whole = ((pl.col(name) == pl.col(name).floor()) & (pl.col(name).abs() < LARGE) for name in mixed)
-        are_whole = (
-            frame.select(expression.all() for expression in whole).collect(engine="streaming") if mixed else None
-        )
-        types |= {name: _widest(other[name]) for name in mixed if are_whole is not None and are_whole[name].item()}
     names = {name: (_type_name(old_types[name]), _type_name(new_types[name])) for name in types}
     return Common(types, tuple(columns), {name: pair for name, pair in names.items() if pair[0] != pair[1]})
+
+
+def _with_whole_numbers(common: Common, old: pl.LazyFrame, new: pl.LazyFrame) -> Common:
+    """Whole numbers beside floats that are whole are compared as whole numbers: floats of 64 bits round those above 2**53."""
+    types = dict(common.types)
+    old_types, new_types = old.collect_schema(), new.collect_schema()
+    for frame, own, other in ((old, old_types, new_types), (new, new_types, old_types)):
+        mixed = [name for name in types if own[name].is_float() and other[name].is_integer()]
+        whole = [((pl.col(name) == pl.col(name).floor()) & (pl.col(name).abs() < LARGE)).all() for name in mixed]
+        are_whole = frame.select(whole).collect(engine="streaming").row(0) if mixed else ()
+        types |= {name: _widest(other[name]) for name, is_whole in zip(mixed, are_whole, strict=True) if is_whole}
+    return replace(common, types=types)
 
 
 def _unify(one: Any, other: Any) -> Any:
@@ -221,7 +226,7 @@ def compare_rows(config: str, split: str, old: pl.LazyFrame, new: pl.LazyFrame) 
 
     Labels that have another name or number in B, one to one over the pairs of the same texts, count as equal and are named.
     """
-    common = common_columns(old, new)
+    common = _with_whole_numbers(common_columns(old, new), old, new)
     before, after = count_rows(old), count_rows(new)
     old, new = (frame.select(pl.col(name).cast(kind) for name, kind in common.types.items()) for frame in (old, new))
     if not common.types:
