@@ -93,6 +93,7 @@ def compare_datasets(a: Side, b: Side, options: ForeignOptions, allowed: Sequenc
 
     Raises SourceError for rows that cannot be read, UsageError for options that fit no table.
     """
+    a, b = _select_subsets((a, b), options.subsets)
     task, pairs, notes = _align(a, b, options)
     found: dict[int, TableDifference] = {}
     exchanged: Exchanged = {}
@@ -153,9 +154,7 @@ def read_target(target: Target, options: ForeignOptions) -> Side:
         if problems := verify_release(path, manifest) + edited_documents(path, manifest, [STATISTICS]):
             todo = f"remove {path}, then build or fetch it again"
             raise ReleaseError("the release is damaged", where=name, found=problems[0], todo=todo)
-        return Side(
-            name, where, _select_subsets(scan_tables(path, manifest.tables), options.subsets), {}, manifest, path
-        )
+        return Side(name, where, scan_tables(path, manifest.tables), {}, manifest, path)
     files = find_files(path, options.subsets)
     tables = {
         config: {split: scan_files([files.folder / file for file in paths]) for split, paths in splits.items()}
@@ -164,12 +163,18 @@ def read_target(target: Target, options: ForeignOptions) -> Side:
     return Side(name, where, tables, files.front_matter)
 
 
-def _select_subsets(tables: Tables, subsets: Sequence[str]) -> Tables:
-    return {
-        config: splits
-        for config, splits in tables.items()
-        if not subsets or any(belongs_to(config, subset) for subset in subsets)
-    }
+def _select_subsets(sides: tuple[Side, Side], subsets: Sequence[str]) -> list[Side]:
+    """The datasets with these subsets alone, where they have them. Raises UsageError for a subset that neither has."""
+    configs = dict.fromkeys(config for side in sides for config in side.tables)
+    for subset in subsets:
+        if not any(belongs_to(config, subset) for config in configs):
+            where = ", ".join(side.name for side in sides)
+            raise UsageError(f"no subset {subset!r}", where=where, found=f"configs: {', '.join(configs)}")
+    selected = [
+        {name: splits for name, splits in side.tables.items() if any(belongs_to(name, subset) for subset in subsets)}
+        for side in sides
+    ]
+    return [replace(side, tables=tables or side.tables) for side, tables in zip(sides, selected, strict=True)]
 
 
 def _has_judgements(pair: TablePair) -> bool:

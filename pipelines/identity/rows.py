@@ -1,4 +1,4 @@
-"""Which rows of two tables are the same, and what became of the others: an order-free comparison that needs no ids.
+"""Which rows of two tables are the same, changed, removed or added: a comparison that needs no ids and no order.
 
 Rows are paired one to one, in stages, each among what the stage before has left:
 
@@ -49,7 +49,7 @@ class TableDifference:
 
     config, split: its names in B, or in A where B lacks it. old: `config/split` in A where it has another name there. state:
     `same`, `reordered` (the same rows in another order), `changed`, `new` or `gone`. before, after: rows. equal: rows with the
-    same values. reordered: whether these come in another order. new_ids: rows of which only the id differs.
+    same values. reordered: whether these come in another order. new_ids: rows that differ in their id alone.
 
     changed: the other pairs. same_text: of these, the same texts, at least folded, while another column differs. folded: only the
     texts differ, in what `fold_text_1` ignores. same_id: the texts differ. differing: by column, in how many pairs it differs.
@@ -278,7 +278,7 @@ def compare_rows(config: str, split: str, old: pl.LazyFrame, new: pl.LazyFrame) 
 
 
 def _exchanged_labels(old: pl.LazyFrame, new: pl.LazyFrame, pairing: Pairing, column: str) -> dict[str, str]:
-    """The label of B for each of A, as text, where another name or number stands for each; empty where labels are the same."""
+    """The name that each label of A has in B, as text, where labels have other names or numbers; empty where they do not."""
     same = pairing.pairs.filter(pl.col("stage") <= 2)
     values = []
     for frame in (old, new):
