@@ -27,7 +27,7 @@ from pipelines.checking.datasets import (
 from pipelines.checking.formats import scan_files
 from pipelines.checking.targets import Target, locate_target, resolve_targets
 from pipelines.identity import USUAL
-from pipelines.identity.rows import TableDifference, common_columns, compare_rows
+from pipelines.identity.rows import Common, TableDifference, common_columns, compare_rows
 from pipelines.process.safe_text import first_line
 from pipelines.process.stages import stage
 from pipelines.release.comparison import compare_figures
@@ -185,13 +185,14 @@ def _has_judgements(pair: TablePair) -> bool:
 def _align(a: Side, b: Side, options: ForeignOptions) -> tuple[str, list[TablePair], list[str]]:
     """The type of task that both are read as, empty for the datasets' own layout; pairs of tables, and notes.
 
-    Their own layout, unless that of a task pairs more tables, or as many and leaves fewer columns out.
+    Their own layout, unless that of a task compares a table or a column of the task that it does not.
     """
     sides = _rename_columns((a, b), options.columns)
     pairs = _pair_tables(*(side.tables for side in sides))
-    own = _score(pairs)
+    own = _common_columns(pairs)
+    incomplete = any(common.columns for common in own.values())
     may_pair = {pair.old is None for pair in pairs if pair.old is None or pair.new is None} == {True, False}
-    if not (options.task or own[1] or may_pair):
+    if not (options.task or incomplete or may_pair):
         return "", pairs, _pair_notes(pairs)
     try:
         datasets, unused = _read_as_task(sides, replace(options, columns={}))
@@ -199,7 +200,7 @@ def _align(a: Side, b: Side, options: ForeignOptions) -> tuple[str, list[TablePa
         if options.task:
             raise
         words = f"{a.name} and {b.name} are not read as a task ({error.what}): columns that both have are compared"
-        return "", pairs, [*_pair_notes(pairs), *([words] if own[1] else [])]
+        return "", pairs, [*_pair_notes(pairs), *([words] if incomplete else [])]
     of_task = _pair_tables(*map(_task_tables, datasets))
     ignored = [_ignored_columns(of_side, names) for of_side, names in zip(datasets, unused, strict=True)]
     for number, pair in enumerate(of_task):
@@ -207,7 +208,10 @@ def _align(a: Side, b: Side, options: ForeignOptions) -> tuple[str, list[TablePa
             f"+{name}" for name in ignored[1].get(pair.new, ())
         ]
         of_task[number] = replace(pair, ignored=tuple(names))
-    if not options.task and _score(of_task) <= own:
+    every = {name for common in own.values() for name in common.types}  # for tables that the task calls otherwise
+    compared = {location: set(common.types) for location, common in own.items()}
+    gains = [set(common.types) - compared.get(at, every) for at, common in _common_columns(of_task).items()]
+    if not options.task and len(gains) <= len(own) and not any(gains):
         return "", pairs, _pair_notes(pairs)
     notes = [
         f"{side}: {note}"
@@ -219,15 +223,13 @@ def _align(a: Side, b: Side, options: ForeignOptions) -> tuple[str, list[TablePa
     return datasets[0][0].task.type.name, of_task, [*_pair_notes(of_task), *dict.fromkeys(notes)]
 
 
-def _score(pairs: Sequence[TablePair]) -> tuple[int, int]:
-    """How many tables are compared, and the number of columns that are not, as a negative number."""
-    both = [(pair, pair.old_frame, pair.new_frame) for pair in pairs]
-    columns = [
-        len(pair.ignored) + len(common_columns(old, new).columns)
-        for pair, old, new in both
-        if old is not None and new is not None
-    ]
-    return len(columns), -sum(columns)
+def _common_columns(pairs: Sequence[TablePair]) -> dict[Location | None, Common]:
+    """What the two tables of each pair have in common, by the location in B."""
+    return {
+        pair.new: common_columns(pair.old_frame, pair.new_frame)
+        for pair in pairs
+        if pair.old_frame is not None and pair.new_frame is not None
+    }
 
 
 def _rename_columns(sides: tuple[Side, Side], columns: Mapping[str, str]) -> list[Side]:

@@ -245,7 +245,10 @@ def test_columns_with_other_names_are_mapped(tmp_path: Path) -> None:
     ONE.rename({"text": "phrase", "label": "klass"}).write_parquet(pair[1])
     for one, other in (pair, pair[::-1]):
         assert compare(one, other, "--map", "text=phrase", "--map", "label=klass")[0] == 0
-    assert compare(*pair)[0] == 1, "without a map these columns are of one alone"
+    ONE.rename({"text": "sentence"}).write_parquet(pair[1])
+    report = compare(*pair)[1]
+    assert (report["task"], report["differences"], report["tables"][0]["equal"]) == ("Classification", ["columns"], 3)
+    assert report["tables"][0]["columns"] == ["-id (int64)", "+id (string)"], "the task has no ids"
 
 
 HOSTILE = [
