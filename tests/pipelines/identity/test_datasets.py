@@ -246,9 +246,8 @@ def test_columns_with_other_names_are_mapped(tmp_path: Path) -> None:
     for one, other in (pair, pair[::-1]):
         assert compare(one, other, "--map", "text=phrase", "--map", "label=klass")[0] == 0
     ONE.rename({"text": "sentence"}).write_parquet(pair[1])
-    report = compare(*pair)[1]
-    assert (report["task"], report["differences"], report["tables"][0]["equal"]) == ("Classification", ["columns"], 3)
-    assert report["tables"][0]["columns"] == ["-id (int64)", "+id (string)"], "the task has no ids"
+    [table] = compare(*pair)[1]["tables"]
+    assert (table["equal"], table["columns"]) == (3, ["-id (int64)", "+id (string)"]), "the task has no ids"
 
 
 HOSTILE = [
@@ -278,8 +277,7 @@ def test_hostile_values_are_shown_escaped_and_cut(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.glob("*") if path.suffix != ".parquet"] == ["d.html"]
     assert not {"script", "img", "i", "link"} & set(re.findall(r"<(\w+)", page))
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f\u202e]", page)
-    assert "&lt;script&gt;" in page
-    assert len(page) < 50_000
+    assert ("&lt;script&gt;" in page, len(page) < 50_000) == (True, True)
 
 
 @pytest.mark.parametrize(
@@ -316,6 +314,5 @@ def test_an_error_names_what_is_wrong(arguments: str, code: int, words: str, tmp
         (tmp_path / name).write_bytes(content)
     done = run("diff", *arguments.split(), cwd=tmp_path)
     assert (done.returncode, done.stdout) == (code, "")
-    assert words in done.stderr
-    assert "Traceback" not in done.stderr
+    assert (words in done.stderr, "Traceback" in done.stderr) == (True, False), done.stderr
     assert {name: (tmp_path / name).read_bytes() for name in files} == files
