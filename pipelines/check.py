@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from builders.errors import DatasetError, PublishError, UsageError
-from builders.tasks import TYPES
 from pipelines import command
 
 if TYPE_CHECKING:
@@ -328,29 +327,7 @@ def parser() -> argparse.ArgumentParser:
     published.add_argument(
         "--record", action="store_true", help="record the tags that hold their version and are not recorded yet"
     )
-    others = arguments.add_argument_group("for datasets that are not releases of this package")
-    others.add_argument("--task", choices=TYPES, metavar="TYPE", help=f"the type of their task: {', '.join(TYPES)}")
-    others.add_argument(
-        "--language",
-        action="append",
-        default=[],
-        metavar="CODE",
-        help="one of their languages as in mteb: rus-Cyrl; repeatable",
-    )
-    others.add_argument(
-        "--map",
-        action="append",
-        default=[],
-        metavar="OURS=THEIRS",
-        help="a column of the task and the one in the files: --map text=sentence --map label=target; repeatable",
-    )
-    others.add_argument(
-        "--subset",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="one of several subsets as in mteb: ru; repeatable",
-    )
+    others = command.add_foreign_options(arguments)
     others.add_argument(
         "--scale",
         nargs=2,

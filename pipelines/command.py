@@ -185,6 +185,26 @@ def add_findings_option(arguments: argparse.ArgumentParser) -> None:
     )
 
 
+def add_foreign_options(arguments: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """Add the options that say how a dataset that is not a release is read; returns their group."""
+    from builders.tasks import TYPES
+
+    others = arguments.add_argument_group("for datasets that are not releases of this package")
+    others.add_argument("--task", choices=TYPES, metavar="TYPE", help=f"the type of their task: {', '.join(TYPES)}")
+    for name, metavar, words in (
+        ("--language", "CODE", "one of their languages as in mteb: rus-Cyrl"),
+        (
+            "--map",
+            "OURS=THEIRS",
+            "a column of the task and the one in the files: --map text=sentence --map label=target",
+        ),
+        ("--subset", "NAME", "one of several subsets as in mteb: ru"),
+    ):
+        others.add_argument(name, action="append", default=[], metavar=metavar, help=f"{words}; repeatable")
+    arguments.set_defaults(scale=None)  # not all commands have this option
+    return others
+
+
 def foreign_options(options: argparse.Namespace) -> ForeignOptions:
     """What --task, --language, --subset, --map and --scale say about a dataset that is not a release of this package."""
     from pipelines.checking.columns import parse_column_map

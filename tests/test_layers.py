@@ -42,6 +42,7 @@ LAYERS = (
     {"pipelines.scores"},
     {"pipelines.profile"},
     {"pipelines.checking"},
+    {"pipelines.identity"},
     {"pipelines.catalogue_pages"},
     {"pipelines.decontamination"},
     {"pipelines.catalogue_site", "pipelines.exporting"},
