@@ -17,6 +17,7 @@ from pipelines.decontamination import mteb_tasks
 from pipelines.decontamination.index_file import read_index, read_record
 from pipelines.decontamination.mteb_tasks import find_mteb_datasets, index_mteb
 from pipelines.hub import client
+from pipelines.mteb_tasks.registry import describe_dataset
 from tests.support.loopback_hub import Blob, Commit, Fault, LoopbackHub, Repo
 from tests.support.publishing import patience
 
@@ -189,7 +190,7 @@ def test_parts_of_a_subset_are_read_and_other_subsets_are_not(hub: LoopbackHub, 
 
     publish_tasks(hub)
     russian = mteb.get_task("MIRACLReranking", hf_subsets=["ru"])
-    dataset = mteb_tasks._describe("mteb/MIRACLReranking", russian.metadata.dataset["revision"], [russian])
+    dataset = describe_dataset([russian])
     part = mteb_tasks._index_dataset(client.connect(), dataset, tmp_path / "parts")
     found = read_index(part)
     texts = ["A title of a passage", "a distractor", "a question in Russian"]
