@@ -13,8 +13,7 @@ from builders import tasks
 from builders.errors import SourceError, UsageError
 from builders.tasks import EVALUATED
 from cards.front_matter import LANGUAGES
-from cards.kinds import KINDS
-from cards.manifest import Finding
+from cards.manifest import Finding, Severity
 from pipelines.audit.findings import table_finding
 from pipelines.audit.tables import count_rows
 from pipelines.checking.checks import CheckResult, check_foreign
@@ -47,19 +46,21 @@ def check_task(target: Target, options: ForeignOptions, *, language_sample: int 
     """
     task, of = target.mteb_task, target.mteb_task.metadata
     if of.modalities != ["text"] or of.type not in EVALUATED:
-        kind = f"{of.type} of {', '.join(of.modalities)}"
-        expected = f"{', '.join(EVALUATED)} of text alone"
-        raise SourceError("tasks of this type are not supported", where=target.name, found=kind, expected=expected)
+        what, found = "tasks of this type are not supported", f"{of.type} of {', '.join(of.modalities)}"
+        raise SourceError(what, where=target.name, found=found, expected=f"{', '.join(EVALUATED)} of text alone")
     hub, dataset = client.connect(), describe_dataset([task])
     if unknown := sorted({*options.subsets} - {*dataset.subsets}):
         expected = ", ".join(dataset.subsets[:20]) or "no --subset"
         raise UsageError("not a subset of the task", where=target.name, found=", ".join(unknown), expected=expected)
     at, main = (repository.snapshot(hub, dataset.path, revision) for revision in (dataset.revision, repository.MAIN))
     if at is None:
-        what = "the Hub does not have the dataset at the revision that mteb reads"
-        found = f"main at {main.sha}" if main else "no such repository, or one that needs a token (HF_TOKEN)"
-        todo = "set `path` and `revision` in mteb's metadata to a commit that exists"
-        raise SourceError(what, where=dataset.path, found=found, expected=dataset.revision, todo=todo)
+        what = (
+            "the repository lacks the revision of mteb" if main else "no such repository on the Hub, or a private one"
+        )
+        raise SourceError(
+            what, where=dataset.path, found=f"main at {main.sha}" if main else None, expected=dataset.revision,
+            todo="set `path` and `revision` in mteb's metadata to a commit",
+        )  # fmt: skip
     front_matter, tables = list_tables(hub, dataset.path, at)
     names = options.subsets or dataset.subsets
     subsets = tuple(name for name in names if any(belongs_to(config, name) for config in tables))
@@ -70,32 +71,45 @@ def check_task(target: Target, options: ForeignOptions, *, language_sample: int 
         scale=(float(task.min_score), float(task.max_score)) if of.type == "STS" else None,
     )  # fmt: skip
     ways = [replace(options, columns=dict(columns)) for kind, columns in dataset.readings if kind == of.type]
-    notes = [f"mteb {load_mteb().__version__}: {of.type}, evaluated on {', '.join(dataset.splits)} by {of.main_score}"]
-    notes += [f"not applied, mteb's own {step}, which may change the rows" for step in own_steps(task)]
-    notes += [f"superseded in mteb by {of.superseded_by}"] if of.superseded_by else []
-    notes += [f"mteb reads {at.sha}; main is at {main.sha}"] if main and main.sha != at.sha else []
-    notes += ["no config has the name of a subset of mteb: read as one dataset"] if names and not subsets else []
-    findings = [_differs(detail) for detail in _compare_metadata(of, at, front_matter.get("license") or [])]
-    findings += [_missing(name, "", "subset") for name in names if subsets and name not in subsets]
-    results = []
+    steps = own_steps(task)
+    notes = [
+        f"mteb {load_mteb().__version__}: {of.type}, evaluated on {', '.join(dataset.splits)} by {of.main_score}",
+        *(f"not applied, mteb's own {step}, which may change the rows" for step in steps),
+        *([f"superseded in mteb by {of.superseded_by}"] if of.superseded_by else []),
+        *([f"mteb reads {at.sha}; main is at {main.sha}"] if main and main.sha != at.sha else []),
+        *(["no config has the name of a subset of mteb: read as one dataset"] if names and not subsets else []),
+    ]
     with reading_rows(files):
-        for read in first_reading(partial(read_datasets, files, way) for way in ways):
+        readings = first_reading(partial(read_datasets, files, way) for way in ways)
+        lacking = sorted({*names} - {read.subset for read in readings}) if subsets else []
+        findings = [
+            *(table_finding("metadata_differs", "", detail=text) for text in _compare_metadata(of, at, front_matter)),
+            *(table_finding("missing_table", name, detail="mteb evaluates this subset") for name in lacking),
+        ]
+        results = []
+        for read in readings:
             codes = of.hf_subsets_to_langscripts.get(read.subset, of.bcp47_codes)
-            own, spoken = next(iter(read.own_locations.values()))[0], _detectable(codes)
-            counts = {split: dict(_count(read, split)) for split in read.task.splits}
-            findings += [_missing(own, split, "split") for split in dataset.splits if split not in counts]
-            findings += _compare_rows(task, read.subset, own, counts)
-            told = [
-                f"language not checked, since it cannot be detected: {code}" for code in codes if code not in spoken
+            spoken, own = _detectable(codes), next(iter(read.own_locations.values()))[0]
+            counts = {split: _count(read, split) for split in read.task.splits}
+            findings += [
+                *(
+                    table_finding("missing_table", own, split, detail="mteb evaluates this split")
+                    for split in dataset.splits
+                    if split not in counts
+                ),
+                *_compare_rows(of, read.subset, own, counts, "info" if steps else "warning"),
+                # What mteb's own code may convert is an error for other readers alone.
+                *(
+                    replace(finding, severity="info") if finding.kind == "wrong_type" and steps else finding
+                    for finding in read.findings
+                ),
             ]
-            described = replace(
-                read, languages=spoken, findings=(*findings, *read.findings), notes=(*notes, *told, *read.notes)
-            )
-            result = check_foreign(files.path, target.name, described, options, language_sample)
-            about = {"task": of.name, "type": of.type, "repository": dataset.path, "main_score": of.main_score}
+            told = [f"language that cannot be detected, not checked: {code}" for code in codes if code not in spoken]
+            described = replace(read, languages=spoken, findings=tuple(findings), notes=(*notes, *told, *read.notes))
+            results.append(check_foreign(files.path, target.name, described, options, language_sample))
             rows = {split: counts.get(split, {}) for split in dataset.splits}
-            result.report.update(path=target.name, revision=at.sha, mteb=about | {"rows": rows})
-            results.append(result)
+            about = {"task": of.name, "repository": dataset.path, "main_score": of.main_score, "rows": rows}
+            results[-1].report.update(path=target.name, revision=at.sha, mteb=about)
             findings = []  # those of the task are listed once
     return results
 
@@ -104,47 +118,41 @@ def _detectable(codes: Sequence[str]) -> tuple[str, ...]:
     return tuple(code for code in codes if code.split("-")[0] in LANGUAGES)
 
 
-def _missing(config: str, split: str, what: str) -> Finding:
-    return table_finding("missing_table", config, split, detail=f"mteb evaluates this {what}")
-
-
-def _differs(detail: str, config: str = "", split: str = "", count: int = 1, share: float = 1.0) -> Finding:
-    kind = KINDS["metadata_differs"]
-    return Finding(kind.name, kind.severity, config, split, "", count, share, detail=detail)
-
-
-def _compare_metadata(of: Any, at: Snapshot, on_card: str | list[str]) -> Iterator[str]:
-    """How the revision, the repository and the licence of a task are not those of its dataset. on_card: its licences."""
-    path, revision, stated = of.dataset["path"], of.dataset["revision"], of.license or "not specified"
-    if not COMMIT.fullmatch(revision):
-        yield f"the revision {revision} is not a full commit; it is {at.sha} now"
-    if at.repo not in ("", path):
-        yield f"the repository is called {at.repo} now"
-    licenses = [str(name).lower() for name in (on_card if isinstance(on_card, list) else [on_card])] if on_card else []
+def _compare_metadata(of: Any, at: Snapshot, front_matter: Mapping[str, Any]) -> list[str]:
+    """How the revision, the repository and the licence of a task are not those of its dataset."""
+    path, revision, license_ = of.dataset["path"], of.dataset["revision"], of.license or "not specified"
+    declared = front_matter.get("license") or []
+    on_card = [str(name).lower() for name in (declared if isinstance(declared, list) else [declared])]
     # A licence with an address in mteb is `other` on the Hub.
-    if licenses and stated not in ("not specified", *licenses) and not stated.startswith("http"):
-        yield f"licence {stated} in mteb, {', '.join(licenses)} on the card"
+    other = on_card and not license_.startswith("http") and license_ not in ("not specified", *on_card)
+    return [
+        *([] if COMMIT.fullmatch(revision) else [f"the revision {revision} is not a full commit; it is {at.sha} now"]),
+        *([] if at.repo in ("", path) else [f"the repository is called {at.repo} now"]),
+        *([f"licence {license_} in mteb, {', '.join(on_card)} on the card"] if other else []),
+    ]
 
 
-def _compare_rows(task: Any, subset: str, config: str, counts: Mapping[str, Mapping[str, int]]) -> Iterator[Finding]:
+def _compare_rows(
+    of: Any, subset: str, config: str, counts: Mapping[str, Mapping[str, int]], severity: Severity
+) -> Iterator[Finding]:
     """The splits with other numbers of rows than in mteb's statistics. config: of the dataset. counts: by split, as in these."""
     for split, ours in counts.items():
-        published = (task.metadata.descriptive_stats or {}).get(split, {})
-        theirs = published.get(SUBSETS, {}).get(subset, {}) if task.metadata.is_multilingual else published
-        for name, count in ours.items():
-            if (stated := theirs.get(name, count)) != count:
-                difference, detail = abs(count - stated), f"{count:,} {COUNTS[name]}, {stated:,} in mteb's statistics"
-                finding = _differs(detail, config, split, difference, difference / max(count, stated))
-                yield replace(finding, severity="info") if own_steps(task) else finding
+        published = (of.descriptive_stats or {}).get(split, {})
+        theirs = published.get(SUBSETS, {}).get(subset, {}) if of.is_multilingual else published
+        for name in [name for name in ours if theirs.get(name, ours[name]) != ours[name]]:
+            least, most = sorted((ours[name], theirs[name]))
+            detail = f"{ours[name]:,} {COUNTS[name]}, {theirs[name]:,} in mteb's statistics"
+            yield Finding(
+                "metadata_differs", severity, config, split, "", most - least, 1 - least / most, detail=detail
+            )
 
 
-def _count(dataset: ForeignDataset, split: str) -> Iterator[tuple[str, int]]:
+def _count(dataset: ForeignDataset, split: str) -> dict[str, int]:
     """The rows of a split under mteb's names; of retrieval, what can be read of documents and of queries with judgements."""
-    [layout, *others], frames = tasks.layouts(dataset.task), dataset.frames
-    corpus, queries, qrels = (frames.get(part, {}).get(split) for part in ("corpus", "queries", "qrels"))
-    if not others and split in frames[layout.config]:
-        yield "num_samples", count_rows(frames[layout.config][split])
-    if corpus is not None:
-        yield "num_documents", count_rows(corpus)
-    if queries is not None and qrels is not None and "query-id" in qrels.collect_schema():
-        yield "num_queries", count_rows(queries.join(qrels.select(id="query-id"), on="id", how="semi"))
+    layouts, frames = tasks.layouts(dataset.task), dataset.frames
+    tables = {part: frames.get(part, {}).get(split) for part in ("corpus", "queries", "qrels", layouts[0].config)}
+    counted = {"num_samples": tables[layouts[0].config]} if len(layouts) == 1 else {"num_documents": tables["corpus"]}
+    if tables["queries"] is not None and tables["qrels"] is not None and "query-id" in tables["qrels"].collect_schema():
+        judged = tables["qrels"].select(id="query-id")
+        counted["num_queries"] = tables["queries"].join(judged, on="id", how="semi")
+    return {name: count_rows(frame) for name, frame in counted.items() if frame is not None}

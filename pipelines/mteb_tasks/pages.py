@@ -7,6 +7,7 @@ entry of the task in mteb's documentation, which has no place for it yet (mteb#3
 """
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
@@ -73,14 +74,15 @@ def issue_lines(outcomes: Sequence[tuple[Target, Outcome]]) -> list[str]:
             {(check, split): text for split, part in figures for check, text in find_issues(part)}
             for figures in (stated, measured)
         )
-        for check, split in sorted(theirs | ours):
-            place, alone = (check, split), ", by mteb's statistics alone"
-            text = (
-                (ours[place] if place in theirs else f"{ours[place]}, not by mteb's statistics")
-                if place in ours
-                else theirs[place] + alone
-            )
-            comment = " ".join(markdown.visible(f"{split}: {text}").split())
+        for check in sorted({check for check, _ in theirs | ours}):
+            comments = [
+                f"{place[1]}: {text}"
+                + ("" if place in ours else ", which only mteb's statistics show")
+                + ("" if place in theirs else ", which mteb's statistics do not show")
+                for place, text in sorted((theirs | ours).items())
+                if place[0] == check
+            ]
+            comment = " ".join(markdown.visible("; ".join(comments)).split())
             entries.setdefault(check, []).append(f"        {json.dumps(of.name)},  # {comment}")
     body = [line for check in sorted(entries) for line in (f'    "{check}": [', *entries[check], "    ],")]
     return markdown.fenced("\n".join([f"# {KNOWN_ISSUES}", *body]), "python").splitlines()
@@ -93,22 +95,21 @@ def _parts(figures: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def documentation(results: Sequence[CheckResult]) -> list[str]:
     """What is wrong with the dataset of a task, for its entry in mteb's documentation; without what is for information."""
-    report, findings = results[0].report, [finding for result in results for finding in result.findings]
-    about, sha = report["mteb"], report["revision"]
+    about, sha = results[0].report["mteb"], results[0].report["revision"]
     address = f"https://huggingface.co/datasets/{about['repository']}/tree/{sha}"
-    body = [f"Checked at revision [`{sha[:7]}`]({address}) by {installation.describe()}.", ""]
-    for group in group_findings([finding for finding in findings if finding.severity != "info"]):
-        what = f"{group_name(group)}: {group.count_text} ({markdown.share_text(group.share)})"
-        body.append(f"- {markdown.plain('; '.join(filter(None, (what, group.detail, *list_places(group)))))}")
-    body += ["- Nothing that distorts a score was found."] if len(body) == 2 else []
-    return [
-        f"#### `{about['task']}`",
-        "",
-        '??? warning "Known issues"',
-        "",
-        *(f"    {line}".rstrip() for line in body),
-        "",
+    listed = [finding for result in results for finding in result.findings if finding.severity != "info"]
+    items = [
+        (
+            f"{group_name(group)}: {group.count_text} ({markdown.share_text(group.share)})",
+            group.detail,
+            *list_places(group),
+        )
+        for group in group_findings(listed)
     ]
+    texts = ["; ".join(filter(None, item)) for item in items] or ["Nothing that distorts a score was found."]
+    head = [f"#### `{about['task']}`", "", '??? warning "Known issues"', ""]
+    checked = f"    Checked at revision [`{sha[:7]}`]({address}) by {installation.describe()}."
+    return [*head, checked, "", *(f"    - {markdown.plain(text)}" for text in texts), ""]
 
 
 def task_table(outcomes: Sequence[tuple[Target, Outcome]], width: int | None) -> str:
@@ -121,11 +122,9 @@ def task_table(outcomes: Sequence[tuple[Target, Outcome]], width: int | None) ->
             rows.append([*cells, "-", "not checked", "-", " ".join(reason.split())])
             continue
         reports = [result.report for result in outcome]
-        counts: dict[tuple[str, str], int] = {}
-        for report in reports:
-            for split, figures in report["mteb"]["rows"].items():
-                for name, count in figures.items() or {"missing": 0}.items():
-                    counts[split, name] = counts.get((split, name), 0) + count
+        counts = Counter[tuple[str, str]]()
+        for split, figures in [pair for report in reports for pair in report["mteb"]["rows"].items()]:
+            counts.update({(split, name): count for name, count in figures.items()})
         sizes = ", ".join(f"{split} {count:,} {COUNTS[name]}" for (split, name), count in counts.items())
         worst = max(
             (report["verdict"] for report in reports), key=lambda verdict: get_args(State).index(verdict["state"])

@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import chain
@@ -66,8 +67,7 @@ def load_mteb() -> Any:
     if find_spec("mteb") is None:
         raise UsageError("the package mteb is missing", todo="pip install 'embedding-datasets[mteb]'")
     logging.getLogger("mteb").setLevel(logging.ERROR)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         return import_module("mteb")
 
 
@@ -78,22 +78,21 @@ def find_tasks(name: str) -> list[Any]:
     Raises UsageError for an unknown name, and where mteb is not installed.
     """
     mteb = load_mteb()
-    everything = {"exclude_superseded": False, "exclude_private": False, "exclude_beta": False}
-    spoken = {"modalities": ["text"], "exclusive_modality_filter": True, "exclude_aggregate": True}
+    everything = partial(mteb.get_tasks, exclude_superseded=False, exclude_private=False, exclude_beta=False)
+    text = partial(mteb.get_tasks, modalities=["text"], exclusive_modality_filter=True, exclude_aggregate=True)
     ways: list[Callable[[], Iterable[Any]]] = [lambda: mteb.get_benchmark(name).tasks, lambda: [mteb.get_task(name)]]
-    ways += [lambda: mteb.get_tasks(languages=[name], **spoken)] if LANGUAGE.fullmatch(name) else []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for find in [lambda: mteb.get_tasks(**everything)] if name == ALL else ways:
+    ways += [lambda: text(languages=[name])] if LANGUAGE.fullmatch(name) else []
+    with warnings.catch_warnings(action="ignore"):
+        for find in [everything] if name == ALL else ways:
             with suppress(KeyError, ValueError):
                 if found := [part for task in find() for part in getattr(task, "tasks", None) or [task]]:
                     return found
-        tasks = [task.metadata.name for task in mteb.get_tasks(**everything)]
-    known = {known.casefold(): known for known in [*tasks, *(one.name for one in mteb.get_benchmarks())]}
-    near = [repr(known[close]) for close in difflib.get_close_matches(name.casefold(), known)]
+        names = [*(task.metadata.name for task in everything()), *(one.name for one in mteb.get_benchmarks())]
+    known = {known.casefold(): known for known in names}
+    near = " or ".join(repr(known[close]) for close in difflib.get_close_matches(name.casefold(), known))
     todo = "name a benchmark, MTEB(rus, v1.1), a task, RuBQRetrieval, a language, rus, or all; or install another version of mteb"
     what = f"mteb {mteb.__version__} has no benchmark and no task of this name"
-    raise UsageError(what, found=name, todo=f"did you mean {' or '.join(near)}? {todo}" if near else todo)
+    raise UsageError(what, found=name, todo=f"did you mean {near}? {todo}" if near else todo)
 
 
 def stops(error: BaseException) -> bool:
@@ -141,23 +140,22 @@ def describe_dataset(tasks: Sequence[Any]) -> MtebDataset:
     )
 
 
-def _own_code(task: Any) -> dict[str, list[ast.Call]]:
-    """The calls of methods in what a task's own class has to load and transform its dataset, by the name of that."""
-    methods = [task.load_data, task.dataset_transform]
-    nodes = {
-        method.__name__: ast.walk(ast.parse(textwrap.dedent(inspect.getsource(method))))
-        for method in methods
-        if not method.__module__.startswith("mteb.abstasks.")
-    }
+def _own_calls(task: Any) -> dict[str, list[ast.Call]]:
+    """The calls of methods where a task's own class loads and transforms its dataset, by the name of its method."""
     return {
-        name: [node for node in found if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
-        for name, found in nodes.items()
+        method.__name__: [
+            node
+            for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(method))))
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        ]
+        for method in (task.load_data, task.dataset_transform)
+        if not method.__module__.startswith("mteb.abstasks.")
     }
 
 
 def own_steps(task: Any) -> list[str]:
     """What a task's own class does to its dataset, unless it only renames columns: `dataset_transform (filter, map)`."""
-    called = {name: {getattr(call.func, "attr", "") for call in calls} for name, calls in _own_code(task).items()}
+    called = {name: {getattr(call.func, "attr", "") for call in calls} for name, calls in _own_calls(task).items()}
     return [
         f"{name} ({', '.join(sorted(names & ROW_STEPS)) or 'code of its own'})"
         for name, names in called.items()
@@ -173,7 +171,7 @@ def _columns(task: Any, kind: TaskType) -> dict[str, str]:
     texts = getattr(task, "column_names", None) or [getattr(task, name) for name in inputs if hasattr(task, name)]
     theirs = [*texts, getattr(task, "label_column_name", "")] if texts else []
     renamed: dict[str, str] = {}
-    for call in chain(*_own_code(task).values()):
+    for call in chain(*_own_calls(task).values()):
         if getattr(call.func, "attr", "") in RENAMING:
             with suppress(ValueError):  # names that are computed
                 values = [ast.literal_eval(value) for value in call.args]
