@@ -266,9 +266,10 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument(
         "names",
         nargs="*",
-        metavar="NAME|PATH|ORG/NAME[@REVISION]",
+        metavar="NAME|PATH|ORG/NAME[@REVISION]|mteb:NAME",
         help=f"{command.NAMES}; a folder with a release, with the releases of a dataset or of several, or with any "
-        "dataset laid out as on the Hub; a single data file; a repository on the Hub at a branch, tag or commit",
+        "dataset laid out as on the Hub; a single data file; a repository on the Hub at a branch, tag or commit; "
+        "a task, a benchmark or a language of mteb",
     )
     command.add_releases_option(arguments, "--output")
     arguments.add_argument(

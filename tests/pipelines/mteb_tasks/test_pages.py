@@ -37,7 +37,12 @@ def test_a_benchmark_is_one_table_with_a_row_for_each_task_and_why_one_could_not
     assert reranking[:2] == ["BuiltBenchReranking", "Reranking"]
     assert (reranking[3], reranking[5]) == ("defective", "candidate that does not exist (1)")
     assert "no such repository on the Hub" in done.stderr
-    page = run("check", "mteb:BuiltBench(eng)", "--format", "markdown", cwd=Path.cwd()).stdout
+    files = ["--html", "report.html", "--findings", "rows"]
+    page = run("check", "mteb:BuiltBench(eng)", "--format", "markdown", *files, cwd=Path.cwd()).stdout
+    assert {path.name for path in Path("rows").iterdir() if path.is_dir()} == {
+        f"mteb_BuiltBench{name}" for name in ("ClusteringP2P", "Retrieval", "Reranking")
+    }
+    assert "mteb:BuiltBenchRetrieval" in Path("report.html").read_text("utf-8")
     assert page.splitlines()[-1] == "```"
     assert rows[1] in page
 
