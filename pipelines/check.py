@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pipelines.checking.checks import CheckResult
     from pipelines.checking.targets import Target
     from pipelines.checking.verdict import Condition
+    from pipelines.mteb_tasks.pages import Outcome
     from pipelines.release.statements import Verified
 
 EXAMPLES = """\
@@ -35,6 +36,10 @@ EXAMPLES = """\
     embedding-datasets check data.csv --task Classification --map text=sentence --map label=target
     embedding-datasets check my/folder --task BitextMining --language eng-Latn --language deu-Latn
     embedding-datasets check my/folder --write-rules           rules that the data keep, as checks.yaml beside them
+  tasks of mteb, by name (needs the extra `mteb`):
+    embedding-datasets check mteb:CEDRClassification           as mteb reads it, and against mteb's metadata
+    embedding-datasets check "mteb:MTEB(rus, v1.1)"            a benchmark, or all tasks of a language: mteb:rus
+    embedding-datasets check mteb:TERRa --format mteb          what was found, as mteb records known issues
   output:
     embedding-datasets check rumteb --html report.html         a page to read and to send: findings, examples, histograms
     embedding-datasets check cedr --against published          its statistics beside the published ones, line by line
@@ -52,7 +57,7 @@ EXAMPLES = """\
 
 logger = logging.getLogger(__name__)
 
-FORMATS = ("text", "json", "markdown", "github", "sarif")
+FORMATS = ("text", "json", "markdown", "github", "sarif", "mteb")
 
 
 def main() -> int:
@@ -67,24 +72,24 @@ def main() -> int:
     from pipelines.audit.rules import FILE
     from pipelines.checking import html
     from pipelines.checking.checks import finding_folder, write_rules
-    from pipelines.checking.targets import resolve_targets
+    from pipelines.checking.targets import Target, resolve_targets
     from pipelines.checking.verdict import parse_conditions
+    from pipelines.mteb_tasks.checking import PREFIX, resolve_tasks
     from pipelines.process.stages import show_stages
     from pipelines.release.finding_files import write_findings
 
     conditions = parse_conditions(options.fail_on)
     statement = _read_statement(options)
     codes, sections = [0], []
-    kept: list[CheckResult] = []
-    failures: list[tuple[str, DatasetError]] = []
+    outcomes: list[tuple[Target, Outcome]] = []
     for name in options.names:
         try:
-            targets = resolve_targets(name, options.output)
+            targets = resolve_tasks(name) if name.startswith(PREFIX) else resolve_targets(name, options.output)
         except DatasetError as error:
             _show_failure(name, error, options.format)
             codes.append(error.exit_code)
             sections.append(html.failure(name, error))
-            failures.append((name, error))
+            outcomes.append((Target(name), error))
             continue
         for target in targets:
             try:
@@ -97,22 +102,39 @@ def main() -> int:
                     write_rules(results, (target.file.parent if target.file else target.folder or Path()) / FILE)
                 for result in results:
                     codes.append(_show(result, conditions, options.format))
-                    kept += [result] if options.format == "sarif" else []
                     sections += [html.section(result)] if options.html else []
                     if options.findings:
                         write_findings(options.findings / finding_folder(result.report), result.found)
+                outcomes += [(target, results)] if target.mteb_task or options.format == "sarif" else []
             except DatasetError as error:
                 _show_failure(target.name, error, options.format)
                 codes.append(error.exit_code)
                 sections.append(html.failure(target.name, error))
-                failures.append((target.name, error))
-    if options.html and len(sections) > len(failures):  # a report of failures alone would tell nothing else
+                outcomes.append((target, error))
+    if options.html and any("report" in section for section in sections):  # failures alone tell nothing else
         html.write(options.html, sections)
-    if options.format == "sarif":
-        from pipelines.checking.text import sarif
-
-        command.print_json(sarif([(result.report, result.findings) for result in kept], failures))
+    _show_outcomes(outcomes, options.format)
     return next(filter(None, codes), 0)
+
+
+def _show_outcomes(outcomes: Sequence[tuple[Target, Outcome]], form: str) -> None:
+    """Print what is said of several datasets together: SARIF, and what concerns tasks of mteb."""
+    from cards.markdown import fenced
+    from pipelines.checking.text import sarif
+    from pipelines.mteb_tasks.pages import documentation, issue_lines, task_table
+
+    of_mteb = [(target, outcome) for target, outcome in outcomes if target.mteb_task]
+    if form == "sarif":
+        results = [result for _, outcome in outcomes if isinstance(outcome, list) for result in outcome]
+        failures = [(target.name, outcome) for target, outcome in outcomes if isinstance(outcome, DatasetError)]
+        command.print_json(sarif([(result.report, result.findings) for result in results], failures))
+    elif form == "mteb":
+        for _, outcome in of_mteb:
+            command.print_page(documentation(outcome) if isinstance(outcome, list) else [])
+        command.print_page(issue_lines(of_mteb))
+    elif form in ("text", "markdown") and len(of_mteb) > 1:
+        page = task_table(of_mteb, command.width())
+        command.print_page(["", *(fenced(page) if form == "markdown" else page).splitlines()])
 
 
 def _read_statement(options: argparse.Namespace) -> Verified | None:
@@ -128,12 +150,15 @@ def _check(target: Target, options: argparse.Namespace, statement: Verified | No
     from cards.kinds import SAMPLE
     from pipelines.checking.checks import check_target
     from pipelines.checking.datasets import load_profiler, with_rules
+    from pipelines.mteb_tasks.checking import check_task
 
     language_sample = None if options.audit_language == "all" else SAMPLE
     foreign = command.foreign_options(options)
     if options.profile:
         foreign = replace(foreign, profiler=load_profiler(for_programs=options.format == "json"))
     foreign = with_rules(foreign, options.rules) if options.rules else foreign
+    if target.mteb_task:
+        return check_task(target, foreign, language_sample=language_sample)
     return check_target(target, foreign, language_sample=language_sample, statement=statement)
 
 
@@ -241,9 +266,10 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument(
         "names",
         nargs="*",
-        metavar="NAME|PATH|ORG/NAME[@REVISION]",
+        metavar="NAME|PATH|ORG/NAME[@REVISION]|mteb:NAME",
         help=f"{command.NAMES}; a folder with a release, with the releases of a dataset or of several, or with any "
-        "dataset laid out as on the Hub; a single data file; a repository on the Hub at a branch, tag or commit",
+        "dataset laid out as on the Hub; a single data file; a repository on the Hub at a branch, tag or commit; "
+        "a task, a benchmark or a language of mteb",
     )
     command.add_releases_option(arguments, "--output")
     arguments.add_argument(
@@ -263,7 +289,7 @@ def parser() -> argparse.ArgumentParser:
         choices=FORMATS,
         default="text",
         help="what is printed: text; json, an object per dataset; markdown, for a pull request; github, annotations of a run of"
-        " GitHub Actions; sarif, one log for code scanning",
+        " GitHub Actions; sarif, one log for code scanning; mteb, entries of its known issues and of its documentation",
     )
     arguments.add_argument(
         "--json", action="store_const", const="json", dest="format", help="the same as --format json, for programs"
@@ -362,6 +388,15 @@ def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespa
         )
     if not options.org and (options.no_download or options.ledger or options.record):
         arguments.error("--no-download, --ledger and --record belong to --org")
+    tasks = [name.startswith("mteb:") for name in options.names]
+    if any(tasks) and any(
+        (options.task, options.language, options.map, options.scale, options.against, options.statement)
+    ):
+        arguments.error(
+            "mteb says how its tasks are read: leave out --task, --language, --map, --scale, --against, --statement"
+        )
+    if options.format == "mteb" and not all(tasks):
+        arguments.error("--format mteb is for tasks of mteb: mteb:NAME")
     if not options.org and not options.names:
         arguments.error("name a dataset, a folder or a repository, or an organisation with --org")
 

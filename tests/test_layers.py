@@ -42,6 +42,7 @@ LAYERS = (
     {"pipelines.scores"},
     {"pipelines.profile"},
     {"pipelines.checking"},
+    {"pipelines.mteb_tasks"},
     {"pipelines.identity"},
     {"pipelines.catalogue_pages"},
     {"pipelines.decontamination"},

@@ -229,7 +229,7 @@ def check_dataset(
         datasets = read_datasets(files, options)
         if single:
             _require_one(name, datasets)
-        return [_check_foreign(path, name, dataset, options, language_sample) for dataset in datasets]
+        return [check_foreign(path, name, dataset, options, language_sample) for dataset in datasets]
 
 
 def check_tables(
@@ -250,7 +250,7 @@ def check_tables(
     try:
         datasets = read_tables(selected, name, {}, options, {})
         _require_one(name, datasets)
-        return _check_foreign(name, name, datasets[0], options, language_sample)
+        return check_foreign(name, name, datasets[0], options, language_sample)
     except pl.exceptions.PolarsError as error:
         raise SourceError("cannot read the rows of a table", where=name, found=first_line(error)) from error
 
@@ -262,9 +262,10 @@ def _require_one(name: str, datasets: Sequence[ForeignDataset]) -> None:
         raise UsageError(what, found=", ".join(subsets), todo=f"name one: subset={subsets[0]!r}")
 
 
-def _check_foreign(
+def check_foreign(
     where: Path | str, name: str, dataset: ForeignDataset, options: ForeignOptions, language_sample: int | None
 ) -> CheckResult:
+    """Audit a dataset that is not a release, as check_dataset does. where, name: for the report."""
     findings, audited = audit_foreign(dataset, language_sample=language_sample)
     learned, sentences = options.profiler(audited.task, audited.frames) if options.profiler and audited else ([], [])
     head = {
