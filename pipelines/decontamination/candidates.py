@@ -1,15 +1,13 @@
 """Texts of an index that a chunk of a corpus may have, by their rough numbers; matching.py compares them."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from builders.shaping.folding import fold_texts, hash_texts
 from pipelines.audit.copies.near_duplicates import BANDS, MIN_COMMON_BANDS
-from pipelines.audit.copies.shingles import take_rows, take_slices
+from pipelines.audit.copies.shingles import Array, take_rows, take_slices
 from pipelines.decontamination.fingerprints import (
     ANCHOR_WORDS,
     SHORT_WORDS,
@@ -19,7 +17,6 @@ from pipelines.decontamination.fingerprints import (
 )
 from pipelines.decontamination.index_file import Lookup
 
-Array = npt.NDArray[Any]
 # Runs of words that may be a text of the index: the words at which they start, and before which they stop, and the groups.
 Candidates = tuple[Array, Array, Array]
 

@@ -20,10 +20,8 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
@@ -32,14 +30,13 @@ from pipelines.audit.copies.near_duplicates import BANDS, band_numbers
 from pipelines.audit.copies.shingles import (
     FACTORS,
     LEAD,
+    Array,
     Words,
     expand_ranges,
     read_words,
     rough_shingles,
     take_rows,
 )
-
-Array = npt.NDArray[Any]
 
 ANCHOR_WORDS = 8  # a text with fewer words is not looked for inside longer texts
 PASSAGE_WORDS = 14  # a text with fewer words has no seeds

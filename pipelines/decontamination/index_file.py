@@ -16,7 +16,6 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,7 +24,7 @@ import pyarrow.parquet as pq
 from builders.errors import SourceError, UsageError
 from builders.shaping.benchmark_index import KEY, header_metadata, read_header
 from pipelines.audit.copies.near_duplicates import BANDS
-from pipelines.audit.copies.shingles import Ragged, offsets_from_lengths, take_rows, take_slices
+from pipelines.audit.copies.shingles import Array, Ragged, offsets_from_lengths, take_rows, take_slices
 from pipelines.decontamination.fingerprints import (
     ANCHOR_WORDS,
     MAX_SEEDS,
@@ -35,8 +34,6 @@ from pipelines.decontamination.fingerprints import (
 )
 from pipelines.decontamination.views import VIEWS
 from pipelines.process.files import SharedFile, replacing
-
-Array = npt.NDArray[Any]
 
 FORMAT = 2
 RECORD = KEY + b".record"

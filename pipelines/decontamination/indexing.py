@@ -18,7 +18,6 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
@@ -28,6 +27,7 @@ from builders.errors import ReleaseError, SourceError, UsageError
 from builders.shaping.factuality import has_sides, side_texts
 from builders.shaping.folding import hash_texts
 from builders.tasks import Layout
+from pipelines.audit.copies.shingles import Array
 from pipelines.audit.findings import hash_values
 from pipelines.audit.tables import Frames, available_splits, count_rows, model_inputs, row_id, text_layouts
 from pipelines.checking.batches import label_texts
@@ -74,7 +74,6 @@ def _sides(name: str, text: pl.Expr) -> Texts:
     return {f"{name}[premise]": premise, f"{name}[hypothesis]": hypothesis}
 
 
-Array = npt.NDArray[Any]
 NO_POSITIVES = pl.DataFrame(schema={"query-id": pl.String, "positives": pl.List(pl.UInt32)})
 BATCH_ROWS = 20_000
 

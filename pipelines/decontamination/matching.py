@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
@@ -37,7 +36,7 @@ from pipelines.audit.copies.near_duplicates import (
     count_shared,
     exact_shingles,
 )
-from pipelines.audit.copies.shingles import Words, expand_ranges, stack_rows, take_rows
+from pipelines.audit.copies.shingles import Array, Words, expand_ranges, stack_rows, take_rows
 from pipelines.checking.batches import TextBatch
 from pipelines.decontamination.candidates import (
     Candidates,
@@ -64,8 +63,6 @@ from pipelines.decontamination.passages import (
     run_texts,
 )
 from pipelines.decontamination.views import render_views
-
-Array = npt.NDArray[Any]
 
 SIZE_MARGIN = (
     0.8  # similar texts have similar numbers of different shingles, and so of words, unless they repeat themselves

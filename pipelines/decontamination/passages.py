@@ -15,18 +15,14 @@ A corpus may have the beginning of a text alone: a text of the corpus that is on
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from builders.shaping.folding import fold_texts
-from pipelines.audit.copies.shingles import Words, take_slices
+from pipelines.audit.copies.shingles import Array, Words, take_slices
 from pipelines.decontamination.fingerprints import PASSAGE_WORDS, SEED_WORDS, Runs, seed_positions
 from pipelines.decontamination.index_file import MAX_OWNERS, Lookup, weigh_seeds
-
-Array = npt.NDArray[Any]
 
 SHARE = 0.6  # of the runs of RUN_WORDS words, from which a passage is a match
 RUN_WORDS = 3
