@@ -439,7 +439,7 @@ class Lookup:
     the texts of ANCHOR_WORDS words or more by the number of their first words, as a number of run_lengths; these are the
     different numbers of words of texts that begin so. bands: for each band, the sets by number. group_of_set: sets are the bands
     of a group, one or two for each. seeds: by number, counted over all groups; first_seeds: the first of each group, and their
-    number; seed_weights: the sum of the weights of each group, see pipelines.decontamination.passages.
+    number; seed_weights: the sum of the weights of each group, see pipelines.decontamination.candidates.
     """
 
     index: TextIndex

@@ -39,11 +39,16 @@ from pipelines.audit.copies.near_duplicates import (
 from pipelines.audit.copies.shingles import Array, Words, expand_ranges, stack_rows, take_rows
 from pipelines.checking.batches import TextBatch
 from pipelines.decontamination.candidates import (
+    MIN_ESTIMATED_SEEDS,
+    SHARE,
     Candidates,
     find_near_texts,
     find_parts,
+    find_passages,
     find_runs,
     find_whole_texts,
+    measure_passages,
+    run_texts,
 )
 from pipelines.decontamination.fingerprints import (
     SHORT_WORDS,
@@ -55,13 +60,6 @@ from pipelines.decontamination.fingerprints import (
 )
 from pipelines.decontamination.index_file import PAIR, POSITIVE, Lookup
 from pipelines.decontamination.indexing import StoredTexts, hash_labels
-from pipelines.decontamination.passages import (
-    MIN_ESTIMATED_SEEDS,
-    SHARE,
-    find_passages,
-    measure_passages,
-    run_texts,
-)
 from pipelines.decontamination.views import render_views
 
 SIZE_MARGIN = (
