@@ -27,6 +27,7 @@ from builders.errors import ReleaseError, SourceError, UsageError
 from builders.shaping.factuality import has_sides, side_texts
 from builders.shaping.folding import hash_texts
 from builders.tasks import Layout
+from pipelines.audit.copies.near_duplicates import read_batches
 from pipelines.audit.copies.shingles import Array
 from pipelines.audit.findings import hash_values
 from pipelines.audit.tables import Frames, available_splits, count_rows, model_inputs, row_id, text_layouts
@@ -75,7 +76,6 @@ def _sides(name: str, text: pl.Expr) -> Texts:
 
 
 NO_POSITIVES = pl.DataFrame(schema={"query-id": pl.String, "positives": pl.List(pl.UInt32)})
-BATCH_ROWS = 20_000
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ def _index_dataset(dataset: IndexedDataset, splits: Sequence[str], tables: list[
                 work = partial(_index_batch, tables=range(first, len(tables)), positives=of_queries)
                 name = f"fingerprints of {dataset.dataset} {'/'.join(location)}"
                 with stage(name, total=rows, unit="rows") as advance:
-                    for entries in map_in_order(work, _batches(_describe_rows(dataset, frame, texts))):
+                    for entries in map_in_order(work, read_batches(_describe_rows(dataset, frame, texts))):
                         yield entries
                         advance(len(entries) // len(texts))
 
@@ -204,14 +204,6 @@ def _find_positives(dataset: IndexedDataset, split: str, first_entry: int) -> pl
     return entries.agg(positives=pl.col("entry").unique().sort()).collect(engine="streaming")
 
 
-def _batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-    """The rows of a table, BATCH_ROWS at a time."""
-    start = 0
-    while len(batch := frame.slice(start, BATCH_ROWS).collect(engine="streaming")):
-        yield batch
-        start += BATCH_ROWS
-
-
 def _describe_rows(dataset: IndexedDataset, frame: pl.LazyFrame, texts: Texts) -> pl.LazyFrame:
     """What is indexed of each row of a table: texts, name; label and label_name, as texts, null for none."""
     columns, label = frame.collect_schema(), dataset.task.type.label
@@ -240,7 +232,7 @@ def _label_text(column: str) -> pl.Expr:
 
 def _name_rows(frame: pl.LazyFrame) -> pl.DataFrame:
     """The names of the rows of a table without ids, see pipelines.audit.findings; equal rows are numbered from the second on."""
-    parts = [pl.DataFrame(map(hash_values, batch.iter_rows()), {"digest": pl.String}) for batch in _batches(frame)]
+    parts = [pl.DataFrame(map(hash_values, batch.iter_rows()), {"digest": pl.String}) for batch in read_batches(frame)]
     digest, copy = pl.col("digest"), pl.int_range(1, pl.len() + 1).over("digest")
     named = pl.when(copy > 1).then(pl.format("{}-{}", digest, copy)).otherwise(digest)
     return pl.concat([pl.DataFrame(schema={"digest": pl.String}), *parts]).select(__name=named)
@@ -342,21 +334,21 @@ def _read_texts(tables: Sequence[IndexTable], datasets: Sequence[IndexedDataset]
         for split, frame in dataset.frames.get(layout.config, {}).items()
         for column in texts
     }
-    nulls = pl.repeat(None, BATCH_ROWS, dtype=pl.String, eager=True)
+    nulls = pl.repeat(None, BATCH_TEXTS, dtype=pl.String, eager=True)
     for number, table in enumerate(tables):
         if table.pair is not None and table.pair < number:
             continue  # its texts are read with those of the other table
         frame = frames.get((table.identity, table.config, table.split, table.column))
         missing = table.rows * (1 if table.pair is None else 2)
         with stage(f"texts of {table.dataset} {table.config}/{table.split}", total=table.rows, unit="rows") as advance:
-            for batch in _batches(frame.head(table.rows)) if frame is not None else ():
+            for batch in read_batches(frame.head(table.rows)) if frame is not None else ():
                 texts = batch["texts"].explode()
                 yield texts
                 missing -= len(texts)
                 advance(len(batch))
             while missing > 0:
                 yield nulls.head(missing)
-                missing -= BATCH_ROWS
+                missing -= BATCH_TEXTS
 
 
 NOT_BUILT = "not built"
