@@ -24,7 +24,7 @@ import polars as pl
 
 from builders.shaping.folding import fold_texts, hash_texts
 from pipelines.audit.copies.near_duplicates import BANDS, MIN_COMMON_BANDS
-from pipelines.audit.copies.shingles import Array, Words, take_rows, take_slices
+from pipelines.audit.copies.shingles import Array, Words, take_slices
 from pipelines.decontamination.fingerprints import (
     ANCHOR_WORDS,
     PASSAGE_WORDS,
@@ -62,19 +62,17 @@ def find_runs(lookup: Lookup, runs: Runs, row_starts: Array) -> Candidates:
     row_starts: the first text of each row, and the number of texts. A run may go from a text of a row into the next one.
     """
     anchors = runs.all_runs(ANCHOR_WORDS)
-    positions = np.flatnonzero(lookup.anchors.may_have(anchors))
-    found, numbers = lookup.anchors.find(anchors[positions])
-    positions = positions[found]
+    positions, lengths = lookup.anchors.find(anchors)
     first_words = runs.words.first_words[row_starts]
     ends = first_words[np.searchsorted(first_words, positions, "right").clip(max=len(first_words) - 1)]
-    lengths = take_rows(lookup.run_lengths, numbers)
-    positions, ends = np.repeat(positions, lengths.lengths), np.repeat(ends, lengths.lengths)
-    fits = positions + lengths.values <= ends
-    positions, runs_of = positions[fits], lengths.values[fits]
-    found, groups = lookup.rough.find(runs.numbers(positions, positions + runs_of))
-    positions, runs_of = positions[found], runs_of[found]
-    is_same = (lookup.texts["n_words"][groups] == runs_of) & (lookup.texts["anchor"][groups] == anchors[positions])
-    return positions[is_same], (positions + runs_of)[is_same], groups[is_same]
+    stops = positions + lengths
+    positions, stops = positions[stops <= ends], stops[stops <= ends]
+    found, groups = lookup.rough.find(runs.numbers(positions, stops))
+    positions, stops = positions[found], stops[found]
+    is_same = (lookup.texts["n_words"][groups] == stops - positions) & (
+        lookup.texts["anchor"][groups] == anchors[positions]
+    )
+    return positions[is_same], stops[is_same], groups[is_same]
 
 
 PART_ENDS = bytes(byte in b'\n\t:;="[]{}<>|#' for byte in range(256))  # what a prefix or a template has beside a text

@@ -99,7 +99,7 @@ def fingerprint_texts(texts: pl.Series) -> pl.DataFrame:
         exact=pl.Series(hash_texts(texts)),
         folded=pl.Series(hash_texts(folded)),
         words=pl.Series(hash_texts(words)),
-        letters=pl.Series(hash_letters(words)),
+        letters=pl.Series(hash_texts(without_spaces(words))),
     )
     return prints.with_columns(
         exact=pl.when(pl.col("folded") != 0).then("exact").otherwise(0),
@@ -107,9 +107,9 @@ def fingerprint_texts(texts: pl.Series) -> pl.DataFrame:
     )
 
 
-def hash_letters(words: pl.Series) -> Array:
-    """The hashes of the letters and digits of texts, from `words_of`."""
-    return hash_texts(words.str.replace_all(" ", "", literal=True))
+def without_spaces(words: pl.Series) -> pl.Series:
+    """The letters and digits of texts, from `words_of`."""
+    return words.str.replace_all(" ", "", literal=True)
 
 
 def seed_positions(numbers: Array, n_words: Array) -> Array:

@@ -412,19 +412,6 @@ class Numbers:
         return np.repeat(candidates, stops - starts), take_slices(self.owners, starts, stops).values
 
 
-@dataclass(frozen=True)
-class Links:
-    """Texts that make a whole together: both texts of a row, or a query and a relevant document.
-
-    partners: for each group, the groups that it is linked with, sorted; a pair of groups is listed for one of the two.
-    entries: for each pair, all links between rows, each as an array of three: the entry of one text, that of the other, and PAIR
-    or POSITIVE.
-    """
-
-    partners: Ragged
-    entries: Ragged
-
-
 GROUPS = 1 << 16
 MAX_OWNERS = 64  # a seed of more texts is one of a notice or a template, and is not looked for
 
@@ -436,10 +423,14 @@ class Lookup:
     index: without its lists, which take half of the memory and are arranged here. group_of_entry: the group of
     each entry, -1 for an empty text. entries: the entries of each group. texts: columns of the index, for each group: exact,
     folded, words, letters, anchor, n_words. rough, letters: the groups by the numbers of all words and of all letters. anchors:
-    the texts of ANCHOR_WORDS words or more by the number of their first words, as a number of run_lengths; these are the
-    different numbers of words of texts that begin so. bands: for each band, the sets by number. group_of_set: sets are the bands
-    of a group, one or two for each. seeds: by number, counted over all groups; first_seeds: the first of each group, and their
-    number; seed_weights: the sum of the weights of each group, see pipelines.decontamination.candidates.
+    the different numbers of words of texts of ANCHOR_WORDS words or more, by the number of their first words. bands: for each
+    band, the sets by number. group_of_set: sets are the bands of a group, one or two for each. seeds: by number, counted over all
+    groups; first_seeds: the first of each group, and their number; seed_weights: the sum of the weights of each group, see
+    pipelines.decontamination.candidates.
+
+    links: texts that make a whole together, of two entries: the columns one and other, and unit (PAIR or POSITIVE). pairs: their
+    groups, each pair once, for the one that has fewer links: the columns partner, and start and stop of its links. first_pairs:
+    where the pairs of each group begin, and their number.
     """
 
     index: TextIndex
@@ -449,13 +440,14 @@ class Lookup:
     rough: Numbers
     letters: Numbers
     anchors: Numbers
-    run_lengths: Ragged
     bands: tuple[Numbers, ...]
     group_of_set: Array
     seeds: Numbers
     first_seeds: Array
     seed_weights: Array
-    links: Links
+    links: pl.DataFrame
+    pairs: pl.DataFrame
+    first_pairs: Array
 
 
 def load_lookup(path: Path | SharedFile) -> Lookup:
@@ -477,7 +469,8 @@ def arrange_index(index: TextIndex) -> Lookup:
     lengths = np.bincount(groups, minlength=len(exact))
     entries = Ragged(used[np.argsort(groups, kind="stable")], offsets_from_lengths(lengths))
     texts = {name: columns[name][firsts] for name in ("exact", "folded", "words", "letters", "anchor", "n_words")}
-    anchors, run_lengths = _arrange_anchors(texts["anchor"], texts["n_words"])
+    has_anchor = texts["n_words"] >= ANCHOR_WORDS
+    anchors = np.unique(texts["anchor"][has_anchor].astype(np.uint64) << np.uint64(32) | texts["n_words"][has_anchor])
     bands, group_of_set = _arrange_bands(columns["bands"], firsts)
     has_letters = np.flatnonzero(columns["rough_letters"][firsts])
     lists = ("bands", "positives", "seeds")
@@ -488,12 +481,11 @@ def arrange_index(index: TextIndex) -> Lookup:
         texts,
         arrange_numbers(columns["rough"][firsts], np.arange(len(firsts))),
         arrange_numbers(columns["rough_letters"][firsts][has_letters], has_letters),
-        anchors,
-        run_lengths,
+        arrange_numbers(anchors >> np.uint64(32), anchors & np.uint64(0xFFFFFFFF), bits_per_number=128),
         bands,
         group_of_set,
         *_arrange_seeds(take_rows(columns["seeds"], firsts), texts["n_words"]),
-        _arrange_links(columns, index.tables, group_of_entry, len(exact)),
+        *_arrange_links(columns, index.tables, group_of_entry, len(exact)),
     )
 
 
@@ -543,14 +535,6 @@ def arrange_numbers(numbers: Array, owners: Array, *, bits_per_number: int = 64)
     return Numbers(ordered, owners, bitmap, 32 - bits)
 
 
-def _arrange_anchors(anchor: Array, counts: Array) -> tuple[Numbers, Ragged]:
-    has_anchor = counts >= ANCHOR_WORDS
-    combined = np.unique(anchor[has_anchor].astype(np.uint64) << np.uint64(32) | counts[has_anchor])
-    numbers, lengths = np.unique((combined >> np.uint64(32)).astype(np.uint32), return_counts=True)
-    run_lengths = Ragged((combined & np.uint64(0xFFFFFFFF)).astype(np.int64), offsets_from_lengths(lengths))
-    return arrange_numbers(numbers, np.arange(len(numbers)), bits_per_number=128), run_lengths
-
-
 def _arrange_bands(bands: Ragged, firsts: Array) -> tuple[tuple[Numbers, ...], Array]:
     of_groups = take_rows(bands, firsts)
     numbers = of_groups.values.reshape(-1, BANDS)
@@ -561,23 +545,25 @@ def _arrange_bands(bands: Ragged, firsts: Array) -> tuple[tuple[Numbers, ...], A
 
 def _arrange_links(
     columns: Mapping[str, Any], tables: Sequence[IndexTable], group_of_entry: Array, groups: int
-) -> Links:
+) -> tuple[pl.DataFrame, pl.DataFrame, Array]:
     positives = columns["positives"]
     of_first = [number for number, table in enumerate(tables) if table.pair is not None and table.pair > number]
     left = np.flatnonzero(np.isin(columns["table"], of_first))
     queries = np.repeat(np.arange(len(group_of_entry)), positives.lengths)
     ones = np.concatenate([left, queries])
     others = np.concatenate([left + 1, positives.values.astype(np.int64)])
-    kinds = np.repeat([PAIR, POSITIVE], [len(left), len(queries)])
-    links = pl.DataFrame({"one": ones, "other": others, "kind": kinds})
-    links = links.with_columns(first=group_of_entry[ones], second=group_of_entry[others])
-    links = links.filter(pl.min_horizontal("first", "second") >= 0)
+    units = np.repeat([PAIR, POSITIVE], [len(left), len(queries)])
+    links = pl.DataFrame({"one": ones, "other": others, "unit": units})
+    links = links.with_columns(group=group_of_entry[ones], partner=group_of_entry[others])
+    links = links.filter(pl.min_horizontal("group", "partner") >= 0)
     # A text such as `yes` may have many partners. Each pair is kept with the one that has fewer, so that few are looked at.
-    degrees = np.bincount(np.concatenate([links["first"], links["second"]]), minlength=groups)
-    is_reversed = pl.Series(degrees[links["first"]] > degrees[links["second"]])
-    first = pl.when(is_reversed).then("second").otherwise("first")
-    second = pl.when(is_reversed).then("first").otherwise("second")
-    links = links.with_columns(first=first, second=second).sort("first", "second", maintain_order=True)
-    pairs = links.with_row_index("start").unique(["first", "second"], keep="first", maintain_order=True)
-    entries = Ragged(links.select("one", "other", "kind").to_numpy(), np.append(pairs["start"], len(links)))
-    return Links(Ragged(pairs["second"].to_numpy(), np.searchsorted(pairs["first"], np.arange(groups + 1))), entries)
+    degrees = np.bincount(np.concatenate([links["group"], links["partner"]]), minlength=groups)
+    is_kept = pl.Series(degrees[links["group"]] <= degrees[links["partner"]])
+    sides = {"group": pl.when(is_kept).then("group").otherwise("partner")}
+    sides["partner"] = pl.when(is_kept).then("partner").otherwise("group")
+    links = links.with_columns(**sides).sort("group", "partner", maintain_order=True).with_row_index("start")
+    pairs = links.group_by("group", "partner", maintain_order=True).agg(
+        pl.col("start").first(), stop=pl.col("start").last() + 1
+    )
+    first_pairs = np.searchsorted(pairs["group"], np.arange(groups + 1))
+    return links.select("one", "other", "unit"), pairs.drop("group"), first_pairs
