@@ -23,7 +23,14 @@ from pipelines.checking.corpora import HUB, Corpus, Partition, read_partition
 from pipelines.checking.data_files import require_unchanged
 from pipelines.decontamination.clean import DROP_SCHEMA, ScannedFile
 from pipelines.decontamination.engines import RAY, Engine, open_checkpoints, read_results, run_partitions, scan_digest
-from pipelines.decontamination.index_file import IndexTable, Lookup, in_groups, load_lookup, read_index_tables
+from pipelines.decontamination.index_file import (
+    IndexTable,
+    Lookup,
+    arrange_index,
+    in_groups,
+    read_index,
+    read_index_header,
+)
 from pipelines.decontamination.indexing import IndexedDataset, StoredTexts, open_texts, write_texts
 from pipelines.decontamination.matching import (
     COVERAGE_SCHEMA,
@@ -102,7 +109,7 @@ def read_scan(folder: Path, partitions: Sequence[Partition]) -> Iterator[BatchMa
 @lru_cache(maxsize=1)
 def load_scan(index: Path | SharedFile, texts: Path | SharedFile | None) -> tuple[Lookup, StoredTexts | None]:
     """An index, ready for a search, and its available texts: once in a process."""
-    lookup = load_lookup(index)
+    lookup = arrange_index(read_index(index))
     return lookup, None if texts is None else open_texts(lookup.index, texts)
 
 
@@ -233,7 +240,7 @@ def open_scan(
 
     Raises SourceError for a corpus or an index that cannot be read, and what run_partitions raises.
     """
-    tables, known = read_index_tables(index), {dataset.identity for dataset in datasets}
+    tables, known = read_index_header(index).tables, {dataset.identity for dataset in datasets}
     available = tuple(table.identity in known for table in tables)
     options = {
         "index": file_sha256(index),
