@@ -17,7 +17,7 @@ available, the share is estimated from the seeds. A seed of many texts says litt
 A corpus may have the beginning of a text alone: a text of the corpus that is one is cut, and compared with the text in turn.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
@@ -99,21 +99,11 @@ def find_parts(lookup: Lookup, runs: Runs, row_starts: Array) -> Candidates:
 
 
 def find_near_texts(lookup: Lookup, runs: Runs) -> tuple[Array, Array, Array]:
-    """Texts, groups that agree with them in MIN_COMMON_BANDS bands or more, and in how many; the MAX_NEAR_TEXTS best of each."""
-    rows, bands = compute_bands(runs.words)
-    parts = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))]
-    if len(lookup.group_of_set):
-        parts += list(_find_common_bands(lookup, bands))
-    found, sets, common = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    texts, groups = rows[found], lookup.group_of_set[sets]
-    order = np.lexsort((-common, groups, texts))
-    texts, groups, common = texts[order], groups[order], common[order]
-    is_first = np.append(True, (texts[1:] != texts[:-1]) | (groups[1:] != groups[:-1]))[: len(texts)]
-    return texts[is_first], groups[is_first], common[is_first]
+    """Texts, groups that agree with them in MIN_COMMON_BANDS bands or more, and in how many; the MAX_NEAR_TEXTS best of each.
 
-
-def _find_common_bands(lookup: Lookup, bands: Array) -> Iterator[tuple[Array, Array, Array]]:
-    """Rows of bands, sets of the index that agree in enough of them, and in how many."""
+    Of sets that agree in as many bands those that come first are the best.
+    """
+    texts, bands = compute_bands(runs.words)
     may_have = np.stack([lookup.bands[band].may_have(bands[:, band]) for band in range(BANDS)])
     rows = np.flatnonzero(may_have.sum(axis=0) >= MIN_COMMON_BANDS)
     starts, stops = np.zeros((BANDS, len(rows)), np.int64), np.zeros((BANDS, len(rows)), np.int64)
@@ -122,29 +112,26 @@ def _find_common_bands(lookup: Lookup, bands: Array) -> Iterator[tuple[Array, Ar
         starts[band, searched], stops[band, searched] = lookup.bands[band].ranges(bands[rows[searched], band])
     is_enough = (stops > starts).sum(axis=0) >= MIN_COMMON_BANDS
     rows, starts, stops = rows[is_enough], starts[:, is_enough], stops[:, is_enough]
-    ends = np.cumsum((stops - starts).sum(axis=0))
-    first = 0
+    ends, first = np.cumsum((stops - starts).sum(axis=0)), 0
+    parts = [(np.empty(0, np.int64), np.empty(0, np.int64))]
     while first < len(rows):
         last = int(np.searchsorted(ends, (ends[first - 1] if first else 0) + EXPANDED_SETS, "right"))
-        last = max(last, first + 1)
-        owners, sets = [], []
-        for band in range(BANDS):
-            begin, end = starts[band, first:last], stops[band, first:last]
-            owners.append(np.repeat(rows[first:last], end - begin))
-            sets.append(take_slices(lookup.bands[band].owners, begin, end).values)
-        keys = np.concatenate(owners) << 32 | np.concatenate(sets).astype(np.int64)
+        part = slice(first, max(last, first + 1))
+        sets = [take_slices(lookup.bands[band].owners, starts[band, part], stops[band, part]) for band in range(BANDS)]
+        owners = np.concatenate([np.repeat(rows[part], of_band.lengths) for of_band in sets])
+        keys = owners << 32 | np.concatenate([of_band.values for of_band in sets]).astype(np.int64)
         keys, common = np.unique(keys, return_counts=True)
         keys, common = keys[common >= MIN_COMMON_BANDS], common[common >= MIN_COMMON_BANDS]
-        yield _keep_most_similar(keys >> 32, keys & 0xFFFFFFFF, common)
-        first = last
-
-
-def _keep_most_similar(rows: Array, sets: Array, common: Array) -> tuple[Array, Array, Array]:
-    """The MAX_NEAR_TEXTS sets of each row that agree with it in the most bands; of equal ones those that come first."""
-    order = np.lexsort((sets, -common, rows))
-    rows, sets, common = rows[order], sets[order], common[order]
-    is_kept = np.arange(len(rows)) - np.searchsorted(rows, rows) < MAX_NEAR_TEXTS
-    return rows[is_kept], sets[is_kept], common[is_kept]
+        order = np.lexsort((keys, -common, keys >> 32))
+        owners = keys[order] >> 32
+        order = order[np.arange(len(owners)) - np.searchsorted(owners, owners) < MAX_NEAR_TEXTS]
+        parts.append((keys[order], common[order]))
+        first = part.stop
+    keys, common = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    pairs = texts[keys >> 32] << 32 | lookup.group_of_set[keys & 0xFFFFFFFF]
+    order = np.lexsort((-common, pairs))
+    pairs, firsts = np.unique(pairs[order], return_index=True)
+    return pairs >> 32, pairs & 0xFFFFFFFF, common[order][firsts]
 
 
 SHARE = 0.6  # of the runs of RUN_WORDS words, from which a passage is a match

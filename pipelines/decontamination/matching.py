@@ -353,6 +353,8 @@ def _find_hits(
 def _run_hits(lookup: Lookup, runs: Runs, candidates: Candidates, view: str) -> tuple[Array, ...]:
     """The runs of words that, folded, are the words of the text of their group."""
     starts, stops, groups = candidates
+    if not len(starts):
+        return _hits(starts, groups, CONTAINED)
     places, inverse = np.unique(starts << 32 | stops, return_inverse=True)
     folded = fold_texts(run_texts(runs.words, places >> 32, places & 0xFFFFFFFF))
     is_same = hash_texts(words_of(folded))[inverse] == lookup.texts["words"][groups]
