@@ -61,18 +61,18 @@ def find_runs(lookup: Lookup, runs: Runs, row_starts: Array) -> Candidates:
 
     row_starts: the first text of each row, and the number of texts. A run may go from a text of a row into the next one.
     """
-    anchors = runs.all_runs(ANCHOR_WORDS)
-    positions, lengths = lookup.anchors.find(anchors)
+    positions, lengths = lookup.anchors.find(runs.all_runs(ANCHOR_WORDS))
     first_words = runs.words.first_words[row_starts]
     ends = first_words[np.searchsorted(first_words, positions, "right").clip(max=len(first_words) - 1)]
-    stops = positions + lengths
-    positions, stops = positions[stops <= ends], stops[stops <= ends]
-    found, groups = lookup.rough.find(runs.numbers(positions, stops))
-    positions, stops = positions[found], stops[found]
-    is_same = (lookup.texts["n_words"][groups] == stops - positions) & (
-        lookup.texts["anchor"][groups] == anchors[positions]
-    )
-    return positions[is_same], stops[is_same], groups[is_same]
+    fits = positions + lengths <= ends
+    return _find_words(lookup, runs, positions[fits], (positions + lengths)[fits])
+
+
+def _find_words(lookup: Lookup, runs: Runs, starts: Array, stops: Array) -> Candidates:
+    """The runs from each start to before its stop that may be all words of a text of the index."""
+    found, groups = lookup.rough.find(runs.numbers(starts, stops))
+    is_same = lookup.texts["n_words"][groups] == (stops - starts)[found]
+    return starts[found][is_same], stops[found][is_same], groups[is_same]
 
 
 PART_ENDS = bytes(byte in b'\n\t:;="[]{}<>|#' for byte in range(256))  # what a prefix or a template has beside a text
@@ -87,15 +87,12 @@ def find_parts(lookup: Lookup, runs: Runs, row_starts: Array) -> Candidates:
     ends = np.flatnonzero(np.frombuffer(words.text_bytes.tobytes().translate(PART_ENDS), np.uint8))
     is_end = np.zeros(len(words.starts) + 1, np.bool_)
     is_end[np.searchsorted(words.starts, np.append(ends, 0))] = True
-    parts = []
-    for size in range(SHORT_WORDS, ANCHOR_WORDS):
-        starts = np.flatnonzero(is_end[:-size] & is_end[size:])
-        starts = starts[starts + size <= row_ends[np.searchsorted(row_ends, starts, "right")]]
-        found, groups = lookup.rough.find(runs.numbers(starts, starts + size))
-        is_same = lookup.texts["n_words"][groups] == size
-        parts.append((starts[found][is_same], starts[found][is_same] + size, groups[is_same]))
-    starts, stops, groups = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    return starts, stops, groups
+    sizes = range(SHORT_WORDS, ANCHOR_WORDS)
+    parts = [np.flatnonzero(is_end[:-size] & is_end[size:]) for size in sizes]
+    starts = np.concatenate(parts)
+    stops = starts + np.repeat(sizes, [len(part) for part in parts])
+    fits = stops <= row_ends[np.searchsorted(row_ends, starts, "right")]
+    return _find_words(lookup, runs, starts[fits], stops[fits])
 
 
 def find_near_texts(lookup: Lookup, runs: Runs) -> tuple[Array, Array, Array]:

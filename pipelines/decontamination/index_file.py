@@ -406,7 +406,7 @@ class Lookup:
 
     index: without its lists, which take half of the memory and are arranged here. group_of_entry: the group of
     each entry, -1 for an empty text. entries: the entries of each group. texts: columns of the index, for each group: exact,
-    folded, words, letters, anchor, n_words. rough, letters: the groups by the numbers of all words and of all letters. anchors:
+    folded, words, letters, n_words. rough, letters: the groups by the numbers of all words and of all letters. anchors:
     the different numbers of words of texts of ANCHOR_WORDS words or more, by the number of their first words. bands: for each
     band, the sets by number. group_of_set: sets are the bands of a group, one or two for each. seeds: by number, counted over all
     groups; first_seeds: the first of each group, and their number; seed_weights: the sum of the weights of each group, see
@@ -444,9 +444,9 @@ def arrange_index(index: TextIndex) -> Lookup:
     groups = group_of_entry[used]
     lengths = np.bincount(groups, minlength=len(exact))
     entries = Ragged(used[np.argsort(groups, kind="stable")], offsets_from_lengths(lengths))
-    texts = {name: columns[name][firsts] for name in ("exact", "folded", "words", "letters", "anchor", "n_words")}
-    has_anchor = texts["n_words"] >= ANCHOR_WORDS
-    anchors = np.unique(texts["anchor"][has_anchor].astype(np.uint64) << np.uint64(32) | texts["n_words"][has_anchor])
+    texts = {name: columns[name][firsts] for name in ("exact", "folded", "words", "letters", "n_words")}
+    anchored = firsts[texts["n_words"] >= ANCHOR_WORDS]
+    anchors = np.unique(columns["anchor"][anchored].astype(np.uint64) << np.uint64(32) | columns["n_words"][anchored])
     of_groups = take_rows(columns["bands"], firsts)
     sets = of_groups.values.reshape(-1, BANDS)
     has_letters = np.flatnonzero(columns["rough_letters"][firsts])
