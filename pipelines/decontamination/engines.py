@@ -48,7 +48,6 @@ from pipelines.process.files import SharedFile, locked, replacing
 from pipelines.process.resumable import identity_digest, resumable_folder
 from pipelines.process.safe_text import first_line
 from pipelines.process.stages import BYTES, stage
-from pipelines.process.workers import ATTEMPTS
 
 DIGEST = 32  # bytes of a SHA-256
 
@@ -112,14 +111,6 @@ def write_result(folder: Path, partition: Partition, data: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def unfinished(folder: Path, partitions: Sequence[Partition]) -> list[Partition]:
-    """The partitions without a result; one that is damaged, after a crash of the machine, is removed."""
-    rest = [partition for partition in partitions if not _is_complete(result_path(folder, partition))]
-    if len(rest) < len(partitions):
-        logger.info("resuming: %d of %d partitions were scanned before", len(partitions) - len(rest), len(partitions))
-    return rest
-
-
 def read_results(folder: Path, partitions: Iterable[Partition]) -> Iterator[pl.DataFrame]:
     """The results of partitions in their order."""
     for partition in partitions:
@@ -127,6 +118,7 @@ def read_results(folder: Path, partitions: Iterable[Partition]) -> Iterator[pl.D
 
 
 def _is_complete(path: Path) -> bool:
+    """Whether a result is there; one that is damaged, after a crash of the machine, is removed."""
     if not path.exists():
         return False
     content = path.read_bytes()
@@ -213,7 +205,9 @@ def run_partitions(
     Raises the first error of `work`; DatasetError where workers are killed again and again by one partition; the errors of
     run_pieces.
     """
-    rest = unfinished(folder, partitions)
+    rest = [partition for partition in partitions if not _is_complete(result_path(folder, partition))]
+    if len(rest) < len(partitions):
+        logger.info("resuming: %d of %d partitions were scanned before", len(partitions) - len(rest), len(partitions))
     if not rest:
         return
     in_worker = partial(_run_partition, work=work, folder=None if engine.name == RAY else folder)
@@ -249,7 +243,7 @@ AHEAD = 2  # tasks for each worker that Ray has at a time: the next one is there
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 OWN = {
     "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32), "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
-    "RAY_task_oom_retries": str(ATTEMPTS - 1),  # without end by default
+    "RAY_task_oom_retries": str(workers.ATTEMPTS - 1),  # without end by default
 }  # fmt: skip
 ADDRESS = re.compile(r"(?:ray://)?\[?(?P<host>[^\]/]+)\]?:(?P<port>\d+)", re.ASCII)
 MEMORY = 80 << 20  # bytes of Ray's store of objects: results are small
@@ -273,11 +267,11 @@ def run_on_ray(
     processes: how many tasks run at a time on this machine; a cluster at an address runs as many as it has processors, while
     machines come and go. killed, files: see run_pieces.
 
-    Raises the first error of `work`, that of `killed` where a piece's worker was killed ATTEMPTS times, UsageError where the
-    cluster does not answer or has other versions of libraries.
+    Raises the first error of `work`, that of `killed` where a piece's worker was killed workers.ATTEMPTS times, UsageError
+    where the cluster does not answer or has other versions of libraries.
     """
     with _cluster(processes, address) as ray:
-        run = ray.remote(num_cpus=1, max_retries=ATTEMPTS - 1)(_run)
+        run = ray.remote(num_cpus=1, max_retries=workers.ATTEMPTS - 1)(_run)
         given: Mapping[str, Any] = files
         if address is not None:
             given = {name: SharedFile(path, pa.memory_map(str(path)).read_buffer()) for name, path in files.items()}
@@ -292,7 +286,7 @@ def run_on_ray(
                 return
             for task in ray.wait(list(running), timeout=WAIT)[0]:
                 piece = running.pop(task)
-                yield piece, _result(ray, task, partial(killed, piece, ATTEMPTS))
+                yield piece, _result(ray, task, partial(killed, piece, workers.ATTEMPTS))
 
 
 def _run(shared: list[Any], piece: Any) -> Any:

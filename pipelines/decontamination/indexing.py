@@ -12,9 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -48,8 +46,7 @@ from pipelines.decontamination.index_file import (
 from pipelines.process.files import SharedFile
 from pipelines.process.safe_text import first_line
 from pipelines.process.stages import stage
-from pipelines.release import folder
-from pipelines.release.folder import MANIFEST, require_manifest
+from pipelines.release.folder import MANIFEST, require_manifest, scan_tables
 
 Texts = dict[str, pl.Expr]  # one or two texts of each row, by column
 
@@ -92,7 +89,7 @@ class IndexedDataset:
     frames: Frames = field(repr=False)
     languages: tuple[str, ...] = ()
     content_sha256: str = ""
-    own_locations: Mapping[tuple[str, str], tuple[str, str]] = field(default_factory=lambda: MappingProxyType({}))
+    own_locations: Mapping[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
     splits: tuple[str, ...] = ()
 
     @property
@@ -125,8 +122,8 @@ def index_tables(
             ),
         )
     tables: list[IndexTable] = []
-    entries = chain.from_iterable(map(_index_dataset, datasets, chosen, (tables for _ in datasets)))
-    write_index(output, entries, tables, record)
+    parts = (_index_dataset(dataset, own, tables) for dataset, own in zip(datasets, chosen, strict=True))
+    write_index(output, (entries for part in parts for entries in part), tables, record)
     return tables
 
 
@@ -268,7 +265,7 @@ def from_release(release_dir: Path) -> IndexedDataset:
         manifest.dataset,
         manifest.version,
         dataset.task,
-        folder.scan_tables(release_dir, manifest.tables),
+        scan_tables(release_dir, manifest.tables),
         dataset.languages,
         manifest.content_sha256,
     )

@@ -22,9 +22,8 @@ from msgspec import to_builtins
 
 from builders import catalogue
 from builders.licenses import permits_derivatives
-from cards import markdown
 from cards.front_matter import license_keys
-from cards.markdown import number, share_text
+from cards.markdown import number, share_text, shorten, visible
 from cards.render import CARDS, card_template
 from pipelines.checking.corpora import read_partition
 from pipelines.checking.verdict import Condition, Grammar
@@ -382,7 +381,7 @@ def _excerpt(text: str | None, contained: str | None = None, absent: str = NOT_A
 
 
 def _readable(text: str, limit: int = MAX_CHARACTERS) -> str:
-    return markdown.visible(str(markdown.shorten(text.replace("\u00a0", " "), limit)))
+    return visible(str(shorten(text.replace("\u00a0", " "), limit)))
 
 
 SERIOUS_SHARE = 0.01  # of the rows of a table, from which its score says little
