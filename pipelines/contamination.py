@@ -106,7 +106,7 @@ def _scan(options: argparse.Namespace) -> int:
     cache = options.cache or default_cache()
     with show_stages("scan"):
         index = find_index(options.index, cache)
-        tables = index_file.read_index_tables(index)
+        tables = index_file.read_index_header(index).tables
         corpus = corpora.open_corpus(options.corpus, options.text, releases=options.releases, cache=cache)
         if options.clean:
             clean.check_target([*(file for file, _ in corpus.files), *corpus.empty], options.clean)
