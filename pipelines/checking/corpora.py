@@ -109,7 +109,7 @@ def cut_file(file: DataFile, layout: Layout, size: int = PARTITION_BYTES) -> Ite
         return
     header = read_header(file) if file.format in SEPARATORS else None
     first = len(header[1]) if header else 0
-    if file.compression or file.address or file.format in ("JSON", "Arrow", "WARC") or file.size - first <= size:
+    if file.compression or file.format in ("JSON", "Arrow", "WARC") or file.size - first <= size:
         if file.compression or file.size > first:
             yield Partition(0, file, layout, 0, first, None, file.size)
         return
