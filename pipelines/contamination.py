@@ -107,7 +107,7 @@ def _scan(options: argparse.Namespace) -> int:
     cache = options.cache or default_cache()
     with show_stages("scan"):
         index = find_index(options.index, cache)
-        tables = index_file.read_index_tables(index)
+        tables = index_file.read_index_header(index).tables
         datasets = indexing.available_releases(tables, options.releases)
         datasets += indexing.find_datasets(options.benchmark, options.releases, command.foreign_options(options))
         corpus = corpora.open_corpus(options.corpus, options.text, releases=options.releases)

@@ -39,7 +39,7 @@ from pipelines.decontamination.index_file import (
 )
 from pipelines.decontamination.indexing import NOT_BUILT
 from pipelines.decontamination.matching import JOINED, KINDS, MATCH_SCHEMA, THRESHOLD, candidate_recall
-from pipelines.decontamination.scans import TABLE, Scan, Sums, TableSummary
+from pipelines.decontamination.scans import TABLE, Scan, Sums, TableSummary, load_scan
 from pipelines.hub.published_indexes import FILE, MARK, IndexFile
 from pipelines.process.files import file_sha256
 from pipelines.process.html import write_page
@@ -382,7 +382,7 @@ def _corpus_texts(scan: Scan, chosen: pl.DataFrame) -> Mapping[tuple[str, int, s
 
 def _benchmark_texts(scan: Scan, chosen: pl.DataFrame) -> Mapping[tuple[str, ...], str]:
     """The available texts of the rows of the index in these matches, by the values of TABLE and the row."""
-    lookup, source = scan.load()
+    lookup, source = load_scan(scan.index, scan.texts)
     wanted = chosen.partition_by(TABLE, as_dict=True) if source is not None else {}
     texts: dict[tuple[str, ...], str] = {}
     for at, indexed in enumerate(scan.tables):

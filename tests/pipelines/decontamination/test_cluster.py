@@ -11,8 +11,7 @@ import polars as pl
 import pytest
 
 from pipelines.checking.corpora import open_corpus
-from pipelines.decontamination.engines import Engine, read_results, run_partitions
-from pipelines.decontamination.ray_engine import PACKAGES
+from pipelines.decontamination.engines import PACKAGES, Engine, read_results, run_partitions
 from tests.pipelines.decontamination.test_clean import content, run_scan
 from tests.pipelines.decontamination.test_engines import wait_until
 from tests.support.benchmark_tables import LATIN, sentence
