@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builders.batches import map_in_order
-from pipelines.checking.corpora import HUB, Corpus, Partition, read_partition
+from pipelines.checking.corpora import Corpus, Partition, read_partition
 from pipelines.checking.data_files import require_unchanged
 from pipelines.decontamination.clean import DROP_SCHEMA, ScannedFile
 from pipelines.decontamination.engines import RAY, Engine, open_checkpoints, read_results, run_partitions, scan_digest
@@ -43,7 +43,6 @@ from pipelines.decontamination.matching import (
     short_texts,
 )
 from pipelines.process import installation
-from pipelines.process.addresses import ADDRESS, find_version
 from pipelines.process.files import SharedFile, file_sha256, replacing
 from pipelines.process.outputs import MARK
 from pipelines.process.resumable import scratch_folder
@@ -190,7 +189,7 @@ class Scan:
     @cached_property
     def sums(self) -> Sums:
         """What was found of each row of the index, and how much was read."""
-        skipped = [(name, "format", _size_of(name)) for name in self.corpus.skipped]
+        skipped = [(name, "format", size) for name, size in self.corpus.skipped.items()]
         waiting, short = [pl.DataFrame(schema=FOUND_SCHEMA)], list[pl.DataFrame]()
         coverage, counts = [pl.DataFrame(skipped, COVERAGE_SCHEMA, orient="row")], Counter[str]()
         for result in self.results():
@@ -277,13 +276,6 @@ def _texts_file(folder: Path) -> Iterator[Path]:
             return
         with tempfile.TemporaryFile(dir=scratch) as file:
             yield Path(f"/proc/{os.getpid()}/fd/{file.fileno()}")
-
-
-def _size_of(name: str) -> int:
-    """The size of a file that was skipped; 0 of one on the Hub, which was not fetched."""
-    if ADDRESS.fullmatch(name) and not name.startswith(HUB):
-        return int(find_version(name).partition(" ")[0])
-    return Path(name).stat().st_size if Path(name).is_file() else 0
 
 
 def _as_found(matches: pl.DataFrame) -> pl.DataFrame:

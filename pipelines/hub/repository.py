@@ -275,12 +275,17 @@ def fetch_files(hub: HubClient, repo: str, at: Snapshot, paths: Iterable[str], c
     return commit_dir
 
 
-def _commit_dir(repo: str, at: Snapshot, cache: Path) -> Path:
+def require_commit(repo: str, at: Snapshot) -> str:
+    """The commit of a snapshot. Raises SourceError where the Hub names none."""
     if not COMMIT.fullmatch(at.sha):
         raise SourceError(
             "the Hub names no commit", where=repo, found=repr(at.sha[:60]), expected="40 hexadecimal digits"
         )
-    return cache / "hub" / repo / at.sha
+    return at.sha
+
+
+def _commit_dir(repo: str, at: Snapshot, cache: Path) -> Path:
+    return cache / "hub" / repo / require_commit(repo, at)
 
 
 def _lock_file(commit_dir: Path) -> Path:

@@ -159,10 +159,10 @@ class LoopbackHub:
     """The Hub: serves on a free port while its context is open.
 
     repos: by name. objects: uploaded content of large files by SHA-256. xet: the Xet store, where they may come from. log:
-    requests so far. collections: by slug. renamed: new names of repositories. user_agents: of each request, by its path.
-    before_answer: functions by path fragment; each runs once, before the next request whose path contains the fragment is
-    answered. fail_at: faults by path fragment, for every such request. otherwise: answers every request instead of this Hub,
-    whose own answer it may ask for.
+    requests so far. collections: by slug. renamed: new names of repositories. user_agents: of each request, by its path. ranges:
+    of bytes, that were asked for so far. before_answer: functions by path fragment; each runs once, before the next request whose
+    path contains the fragment is answered. fail_at: faults by path fragment, for every such request. otherwise: answers every
+    request instead of this Hub, whose own answer it may ask for.
     """
 
     def __init__(self) -> None:
@@ -175,6 +175,7 @@ class LoopbackHub:
         self.log: list[LoggedRequest] = []
         self.before_answer: dict[str, Callable[[], object]] = {}
         self.user_agents: dict[str, str] = {}
+        self.ranges: list[str] = []
         self.fail_at: dict[str, Fault] = {}
         self.always: Fault | None = None
         self.otherwise: Callable[[Request, Callable[[], Answer]], Answer] = lambda _, usual: usual()
@@ -796,6 +797,7 @@ def _handler(hub: LoopbackHub) -> type[BaseHTTPRequestHandler]:
             with suppress(OSError):  # the client may disconnect
                 url = urlsplit(self.path)
                 hub.user_agents[url.path] = self.headers.get("User-Agent", "")
+                hub.ranges += self.headers.get_all("Range", [])
                 self._reply(hub._next_fault(url.path), url)
 
         do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = handle_request  # noqa: N815  names set by the base class
