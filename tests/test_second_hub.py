@@ -158,7 +158,7 @@ def test_squashed_commits_live_while_a_ref_leads_to_them(hub: Hub, api: HfApi, t
     api.super_squash_history(**D)
     assert len(api.list_repo_commits(**D)) == 1
     assert api.dataset_info("org/d", revision=lost).sha == lost
-    hub.collect_garbage("org/d")
+    hub.forget("org/d", lost)
     with pytest.raises(RevisionNotFoundError):
         api.dataset_info("org/d", revision=lost)
     files = [
@@ -180,7 +180,7 @@ def test_private_and_gated_datasets_are_for_members(hub: Hub, api: HfApi, tmp_pa
     for other in (stranger, nobody):
         with pytest.raises(GatedRepoError):
             other.hf_hub_download(**D, filename="a.txt", cache_dir=tmp_path)
-    api.update_repo_settings(**D, private=True)
+    api.update_repo_settings(**D, private=True, gated=False)
     for other in (stranger, nobody):
         assert list(other.list_datasets(author="org")) == []
         with pytest.raises(RepositoryNotFoundError):

@@ -9,6 +9,7 @@ import re
 import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,7 @@ class GitRepository:
         listing = self.git("for-each-ref", "--format=%(refname) %(objectname) %(*objectname)").decode()
         return [(ref, peeled or oid) for ref, oid, peeled in (line.split(" ") for line in listing.splitlines())]
 
+    @cache  # noqa: B019  a commit does not change, and the repositories of tests are few
     def entries(self, commit: str) -> dict[str, dict[str, Any]]:
         """Return all files and directories of a commit by path, as the Hub lists them."""
         lines = self.git("ls-tree", "-z", "-l", "-r", "-t", commit).decode().split("\0")[:-1]
@@ -66,6 +68,10 @@ class GitRepository:
                 entry |= {"lfs": {"oid": lfs[0], "size": lfs[1], "pointerSize": int(size)}, "size": lfs[1]}
             entries[path] = {"path": path, "oid": oid, **entry}
         return entries
+
+    def blob(self, oid: str) -> bytes:
+        """Return the content of a blob."""
+        return self.git("cat-file", "blob", oid)
 
     def pointers(self, oids: Iterable[str]) -> dict[str, tuple[str, int]]:
         """Return sha256 and size of the LFS files that these blobs point to, by blob."""
@@ -82,6 +88,13 @@ class GitRepository:
             {"id": sha, "authors": [{"user": author}], "date": date, "title": title, "message": body}
             for sha, author, date, title, body in rows
         ]
+
+    def all_commits(self) -> list[list[str]]:
+        """Return sha, first parent, title and message of every commit, also of those that no ref leads to."""
+        objects = self.git("cat-file", "--batch-check=%(objecttype) %(objectname)", "--batch-all-objects").decode()
+        shas = "".join(f"{line.split()[1]}\n" for line in objects.splitlines() if line.startswith("commit"))
+        log = self.git("log", "--no-walk", "--format=%H%x00%P%x00%s%x00%b%x1e", "--stdin", stdin=shas.encode()).decode()
+        return [row.strip("\n").split("\0") for row in log.split("\x1e")[:-1]]
 
     def commit(
         self, ref: str, parent: str | None, changes: Sequence[tuple[str, bytes | None]], message: str, author: str

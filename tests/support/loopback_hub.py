@@ -203,8 +203,9 @@ class LoopbackHub:
             return copy.deepcopy(self.repos), dict(self.objects)
 
     def restore(self, state: Any) -> None:
-        """Restore content returned by `state`, and clear the log."""
+        """Restore content returned by `state`, clear the log, and remove all injected faults."""
         with self._lock:
+            self.stop_failing()
             self.repos, self.objects = copy.deepcopy(state[0]), dict(state[1])
             self.log = []
 
@@ -227,6 +228,28 @@ class LoopbackHub:
                 if content is not None:
                     tree[path] = Blob(content, _is_lfs(path, len(content)))
             return repository.add(branch, Commit(tree, parent, title, ""))
+
+    def create(self, repo: str, files: dict[str, bytes | None]) -> str:
+        """Create a public repository of somebody else, and return the sha of its files."""
+        with self._lock:
+            self.repos[repo] = Repo(private=False)
+            self.repos[repo].add("main", Commit({}, None, "initial commit", ""))
+            return self.commit(repo, files)
+
+    def rename(self, old: str, new: str) -> None:
+        """Rename a repository; its old name leads to the new one."""
+        self.repos[new] = self.repos.pop(old)
+        self.renamed[old] = new
+
+    def squash(self, repo: str) -> str:
+        """Make the files of main its only commit, and return its sha."""
+        repository = self.repos[repo]
+        tree = repository.commits[repository.branches["main"]].tree
+        return repository.add("main", Commit(tree, None, "squashed", ""))
+
+    def forget(self, repo: str, sha: str) -> None:
+        """Lose a commit, which no ref leads to."""
+        del self.repos[repo].commits[sha]
 
     def sha(self, repo: Repo, revision: str) -> str:
         """Resolve a tag, branch or commit to a commit hash."""

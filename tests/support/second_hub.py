@@ -20,6 +20,7 @@ import json
 import tempfile
 import threading
 import time
+import traceback
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -27,22 +28,27 @@ from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from tests.support.git_repository import GitError
-from tests.support.second_hub_api import Account, Answer, Hub, Request, content, dispatch, error, require
+from tests.support.second_hub_api import Account, Answer, Hub, LoggedRequest, Request, content, dispatch, error, require
 
 WINDOW = 300  # seconds; docs: rate limits
+ACCOUNTS = {
+    "hf_writer_token": Account("tester", orgs=("org", "other", "att", "r")),
+    "hf_reader_token": Account("reader", role="read", orgs=("org",)),
+}
 
 
 @contextmanager
 def second_hub(
-    accounts: dict[str, Account], *, page_size: int = 1000, part_size: int = 5 * 2**20, quota: int = 100_000
+    accounts: dict[str, Account] = ACCOUNTS, *, page_size: int = 3, part_size: int = 5 * 2**20, quota: int = 100_000
 ) -> Iterator[Hub]:
     """Serve the Hub's API, and LFS files on another origin, as the Hub's CDN does. `Hub` explains the parameters."""
     lock = threading.Lock()
     with tempfile.TemporaryDirectory(prefix="second-hub-") as folder:
-        hub = Hub(Path(folder), accounts, page_size, part_size, {"api": quota, "resolvers": quota})
+        hub = Hub(Path(folder) / "repositories", accounts, page_size, part_size, {"api": quota, "resolvers": quota})
+        hub.folder.mkdir()
         servers = [_server(lambda request: _answer(hub, lock, request)), _server(lambda request: _store(hub, request))]
         hub.url, hub.storage_url = [f"http://127.0.0.1:{server.server_address[1]}" for server in servers]
         for server in servers:
@@ -59,6 +65,8 @@ def _answer(hub: Hub, lock: threading.Lock, request: Request) -> Answer:
     bucket = "resolvers" if "/resolve" in request.path else "api"
     token = request.headers.get("authorization", "").removeprefix("Bearer ")
     window = int(time.monotonic() // WINDOW)
+    for part in [part for part in hub.before_answer if part in request.path]:
+        hub.before_answer.pop(part)()
     with lock:
         hub.used[token, bucket, window] += 1
         left = hub.quota[bucket] - hub.used[token, bucket, window]
@@ -74,7 +82,9 @@ def _answer(hub: Hub, lock: threading.Lock, request: Request) -> Answer:
             ValueError,
         ) as refusal:  # a name that git does not take, a key or JSON that is not as it should be
             answer = error(400, f"{type(refusal).__name__}: {refusal}")
-        hub.log.append((request.method, request.path, answer.status))
+        except Exception:  # noqa: BLE001  a fault of this server, to be seen in the test
+            answer = error(500, traceback.format_exc())
+        hub.log.append(LoggedRequest(request.method, unquote(request.path), answer.status))
     answer.headers |= {
         "RateLimit": f'"{bucket}";r={max(left, 0)};t={int((window + 1) * WINDOW - time.monotonic())}',
         "RateLimit-Policy": f'"fixed window";"{bucket}";q={hub.quota[bucket]};w={WINDOW}',

@@ -4,17 +4,19 @@
 """
 
 import base64
+import copy
 import hashlib
 import json
 import re
+import shutil
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import parse_qs, quote, unquote, urlencode
 
 import yaml
@@ -118,9 +120,50 @@ class Request:
         return self.account is not None and namespace in {self.account.name, *self.account.orgs}
 
 
+@dataclass(eq=False)
+class Refs(MutableMapping[str, str]):
+    """Refs of a repository below one prefix, without it, and below another: the commit of each. Changes are made in git."""
+
+    git: GitRepository
+    prefix: str
+    other: str = "refs/nothing/"
+
+    def _ref(self, name: str) -> str:
+        return name if name.startswith("refs/") else self.prefix + name
+
+    def __getitem__(self, name: str) -> str:
+        return dict(self.git.refs())[self._ref(name)]
+
+    def __setitem__(self, name: str, sha: str) -> None:
+        self.git.git("update-ref", self._ref(name), sha)
+
+    def __delitem__(self, name: str) -> None:
+        self.git.git("update-ref", "-d", self._ref(name), self[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return (
+            ref.removeprefix(self.prefix) for ref, _ in self.git.refs() if ref.startswith((self.prefix, self.other))
+        )
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+
+class Commit(NamedTuple):
+    """A commit: its parent, or an empty string, and its message."""
+
+    parent: str
+    title: str
+    description: str
+
+
 @dataclass
 class Dataset:
-    """A dataset repository; uid stays when it is renamed, lfs is the folder of its LFS files, which are named by sha256."""
+    """A dataset repository.
+
+    uid: stays when it is renamed. lfs: the folder of its LFS files, which are named by sha256. moves: every (ref, commit) that
+    was created or moved, in order. seen: what `moves` has of the refs that there are.
+    """
 
     id: str
     uid: str
@@ -130,17 +173,49 @@ class Dataset:
     created_at: str
     gated: str | bool = False
     discussions: list[dict[str, Any]] = field(default_factory=list)
+    moves: list[tuple[str, str]] = field(default_factory=list)
+    seen: set[tuple[str, str]] = field(default_factory=set)
 
     @property
     def namespace(self) -> str:
         """The user or organisation that owns it."""
         return self.id.partition("/")[0]
 
-    def commit(self, revision: str) -> str:
+    @property
+    def tags(self) -> Refs:
+        """Its tags."""
+        return Refs(self.git, "refs/tags/")
+
+    @property
+    def branches(self) -> Refs:
+        """Its branches, and its pull requests as `refs/pr/1`."""
+        return Refs(self.git, "refs/heads/", "refs/pr/")
+
+    @property
+    def commits(self) -> dict[str, Commit]:
+        """Every commit that git still has, by sha."""
+        return {sha: Commit(*rest) for sha, *rest in self.git.all_commits()}
+
+    def note_moves(self) -> None:
+        """Append what was created or moved since to `moves`."""
+        refs = self.git.refs()
+        names = {(ref.removeprefix("refs/heads/").removeprefix("refs/tags/"), sha) for ref, sha in refs}
+        self.moves += sorted(names - self.seen)
+        self.seen = names
+
+    def sha(self, revision: str) -> str:
         """Return the sha of a revision. Raises Answer."""
         sha = self.git.resolve(revision)
         require(sha, 404, f"Invalid rev id: {re.sub('^refs/(heads|tags)/', '', revision)}", "RevisionNotFound")
         return sha
+
+
+class LoggedRequest(NamedTuple):
+    """A request and the status of its answer."""
+
+    method: str
+    path: str
+    status: int
 
 
 @dataclass
@@ -148,7 +223,8 @@ class Hub:
     """The state. datasets: by id in lower case (client tests: the API ignores case). moved: new ids by old ones.
 
     page_size: the most items of a page. part_size: bytes; a larger LFS file is uploaded in parts. quota: requests of a token
-    within a window, by bucket ("api", "resolvers"). log: method, path and status of every request to `url`.
+    within a window, by bucket ("api", "resolvers"). log: the requests to `url`. before_answer: functions by path fragment; each
+    runs once, before the next request whose path contains the fragment is answered.
     """
 
     folder: Path
@@ -161,7 +237,8 @@ class Hub:
     datasets: dict[str, Dataset] = field(default_factory=dict)
     moved: dict[str, str] = field(default_factory=dict)
     collections: dict[str, dict[str, Any]] = field(default_factory=dict)
-    log: list[tuple[str, str, int]] = field(default_factory=list)
+    log: list[LoggedRequest] = field(default_factory=list)
+    before_answer: dict[str, Callable[[], object]] = field(default_factory=dict)
     used: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def find(self, repo: str, request: Request) -> Dataset:
@@ -174,13 +251,76 @@ class Hub:
         require(seen, 404, "Repository not found", "RepoNotFound")
         return dataset
 
-    def collect_garbage(self, repo: str) -> None:
-        """Drop commits without a ref, and the LFS files of them alone, as the Hub does in 36 hours (docs: storage)."""
-        dataset = self.datasets[repo.lower()]
+    @property
+    def repos(self) -> dict[str, Dataset]:
+        """The datasets, as the first Hub calls them."""
+        return self.datasets
+
+    def tree(self, repo: str, revision: str = "main") -> dict[str, bytes]:
+        """Return the files of a repository at a revision: content by path."""
+        dataset = self.datasets[repo]
+        entries = dataset.git.entries(dataset.sha(revision))
+        return {
+            path: (dataset.lfs / lfs["oid"]).read_bytes()
+            if (lfs := entry.get("lfs"))
+            else dataset.git.blob(entry["oid"])
+            for path, entry in entries.items()
+            if entry["type"] == "file"
+        }
+
+    def commit(self, repo: str, changes: dict[str, bytes | None], title: str = "by hand", branch: str = "main") -> str:
+        """Commit to a branch as another user; the value None deletes a file."""
+        dataset, ref = self.datasets[repo], branch if branch.startswith("refs/") else f"refs/heads/{branch}"
+        head = dataset.sha(ref)
+        attributes = attributes_of(dataset, dataset.git.entries(head))
+        written = dict(changes)
+        for path, content in changes.items():
+            if content is not None and is_tracked(attributes, path):
+                file = dataset.lfs / hashlib.sha256(content).hexdigest()
+                file.write_bytes(content)
+                written[path] = lfs_pointer(file)
+        sha = dataset.git.commit(ref, head, list(written.items()), title, "stranger")
+        dataset.note_moves()
+        return sha
+
+    def create(self, repo: str, files: dict[str, bytes | None]) -> str:
+        """Create a public repository of somebody else, and return the sha of its files."""
+        create_dataset(self, repo, "stranger", private=False)
+        return self.commit(repo, files)
+
+    def rename(self, old: str, new: str) -> None:
+        """Rename a repository; its old name leads to the new one."""
+        self.datasets[new.lower()] = self.datasets.pop(old.lower())
+        self.datasets[new.lower()].id = self.moved[old.lower()] = new
+
+    def squash(self, repo: str) -> str:
+        """Make the files of main its only commit, and return its sha."""
+        dataset = self.datasets[repo]
+        dataset.branches["main"] = sha = commit_tree(dataset, "main^{tree}", "squashed", "stranger")
+        dataset.note_moves()
+        return sha
+
+    def forget(self, repo: str, sha: str) -> None:
+        """Lose a commit, which no ref leads to, and the LFS files that no other commit has, as in 36 hours (docs: storage)."""
+        dataset = self.datasets[repo]
         kept = dataset.git.collect_garbage()
         for file in dataset.lfs.iterdir():
             if file.name not in kept:
                 file.unlink()
+        assert dataset.git.resolve(sha) is None
+
+    def state(self) -> Any:
+        """Return a copy of all repositories, for `restore`."""
+        folder = self.folder.with_name(new_id())
+        shutil.copytree(self.folder, folder)
+        return folder, copy.deepcopy((self.datasets, self.moved))
+
+    def restore(self, state: Any) -> None:
+        """Restore what `state` returned, and clear the log."""
+        shutil.rmtree(self.folder)
+        shutil.copytree(state[0], self.folder)
+        self.datasets, self.moved = copy.deepcopy(state[1])
+        self.log.clear()
 
 
 ROUTES: list[tuple[str, re.Pattern[str], bool, Callable[..., Any]]] = []
@@ -205,7 +345,9 @@ def dispatch(hub: Hub, request: Request) -> Answer:
             continue
         values: dict[str, Any] = {key: unquote(value) for key, value in match.groupdict().items()}
         if repo := values.pop("repo", None):
-            if target := hub.moved.get(repo.lower()):  # docs: the old URL redirects; 307 keeps method and body
+            if (
+                target := hub.moved.get(repo.lower())
+            ) and repo.lower() not in hub.datasets:  # docs: the old URL redirects; 307 keeps method and body
                 start, end = match.span("repo")
                 query = f"?{urlencode(request.query, doseq=True)}" * bool(request.query)
                 return Answer(b"", 307, {"Location": request.path[:start] + target + request.path[end:] + query})
@@ -213,6 +355,8 @@ def dispatch(hub: Hub, request: Request) -> Answer:
             if write:
                 request.require_write(values["dataset"].namespace)
         answer = handler(hub, request, **values)
+        if "dataset" in values and request.method != "GET":
+            values["dataset"].note_moves()
         return answer if isinstance(answer, Answer) else Answer({} if answer is None else answer)
     raise error(404, "Sorry, we can't find the page you are looking for.")
 
@@ -241,17 +385,22 @@ def whoami(_: Hub, request: Request) -> Any:
 def create_repo(hub: Hub, request: Request) -> Any:
     namespace, name = request.json.get("organization") or request.author(), request.json["name"]
     request.require_write(namespace)  # 403 before 409: client tests
-    repo, uid = f"{namespace}/{name}", new_id()
+    repo = f"{namespace}/{name}"
     url = f"{hub.url}/datasets/{repo}"
     require(repo.lower() not in hub.datasets, 409, "You already created this dataset repo", url=url)
     private = request.json.get("visibility") == "private" or bool(request.json.get("private"))
+    create_dataset(hub, repo, request.author(), private=private)
+    return {"url": url, "name": repo}
+
+
+def create_dataset(hub: Hub, repo: str, author: str, *, private: bool) -> None:
+    uid = new_id()
     dataset = Dataset(repo, uid, create_repository(hub.folder / f"{uid}.git"), hub.folder / uid, private, now())
     dataset.lfs.mkdir()
     attributes = "".join(tracking(f"*.{suffix}") for suffix in LFS_SUFFIXES).encode()
-    dataset.git.commit("refs/heads/main", None, [(".gitattributes", attributes)], "initial commit", request.author())
+    dataset.git.commit("refs/heads/main", None, [(".gitattributes", attributes)], "initial commit", author)
+    dataset.note_moves()
     hub.datasets[repo.lower()] = dataset
-    hub.moved.pop(repo.lower(), None)
-    return {"url": url, "name": repo, "id": uid}
 
 
 @route("DELETE", "/api/repos/delete")
@@ -268,10 +417,7 @@ def move_repo(hub: Hub, request: Request) -> Any:
     for namespace in (dataset.namespace, target.partition("/")[0]):
         request.require_write(namespace)
     require(target.lower() not in hub.datasets, 409, f"A dataset repository called {target} already exists")
-    hub.moved |= {old: target for old, new in hub.moved.items() if new == dataset.id} | {dataset.id.lower(): target}
-    hub.moved.pop(target.lower(), None)
-    hub.datasets[target.lower()] = hub.datasets.pop(dataset.id.lower())
-    dataset.id = target
+    hub.rename(dataset.id, target)
 
 
 @route("PUT", "/api/datasets/{repo}/settings", write=True)
@@ -290,21 +436,21 @@ def list_datasets(hub: Hub, request: Request) -> Any:
     ]
     # No siblings, whatever is asked for: issue 1814, and huggingface.js. The card with `full` alone: client tests.
     left_out = {"siblings"} if request.get("full") in TRUE else {"siblings", "cardData"}
-    infos = [describe(one, request, one.commit("main")) for one in chosen]
+    infos = [describe(one, request, one.sha("main")) for one in chosen]
     return paged(hub, request, [{key: info[key] for key in info.keys() - left_out} for info in infos])
 
 
 @route("GET", "/api/datasets/{repo}")
 @route("GET", "/api/datasets/{repo}/revision/{rev}")
 def dataset_info(_: Hub, request: Request, dataset: Dataset, rev: str = "refs/heads/main") -> Any:
-    return describe(dataset, request, dataset.commit(rev))
+    return describe(dataset, request, dataset.sha(rev))
 
 
 def describe(dataset: Dataset, request: Request, sha: str) -> dict[str, Any]:
     """Return what the Hub says of a dataset at a commit; a gated one is described to everybody (issue 2457)."""
     files = {path: entry for path, entry in dataset.git.entries(sha).items() if entry["type"] == "file"}
     card = (
-        read_card(dataset.git.git("cat-file", "blob", files["README.md"]["oid"]).decode())[0]
+        read_card(dataset.git.blob(files["README.md"]["oid"]).decode(errors="replace"))[0]
         if "README.md" in files
         else {}
     )
@@ -349,7 +495,7 @@ def list_refs(_: Hub, request: Request, dataset: Dataset) -> Any:
 def create_ref(_: Hub, request: Request, dataset: Dataset, kind: str, rev: str) -> Any:
     body, start = request.json or {}, rev if kind == "tag" else "refs/heads/main"
     sha, name = (
-        dataset.commit(body.get("startingPoint") or start),
+        dataset.sha(body.get("startingPoint") or start),
         body.get("tag", rev),
     )  # the revision first: client tests
     ref = f"refs/{'tags' if kind == 'tag' else 'heads'}/{name}"
@@ -363,7 +509,7 @@ def create_ref(_: Hub, request: Request, dataset: Dataset, kind: str, rev: str) 
 def delete_ref(_: Hub, __: Request, dataset: Dataset, kind: str, rev: str) -> Any:
     ref = f"refs/{'tags' if kind == 'tag' else 'heads'}/{rev}"
     require(ref != "refs/heads/main", 403, f"Cannot delete {ref}")
-    dataset.commit(ref)
+    dataset.sha(ref)
     dataset.git.git("update-ref", "-d", ref)
 
 
@@ -371,7 +517,7 @@ def delete_ref(_: Hub, __: Request, dataset: Dataset, kind: str, rev: str) -> An
 def super_squash(_: Hub, request: Request, dataset: Dataset, rev: str) -> Any:
     ref = rev if rev.startswith("refs/") else f"refs/heads/{rev}"
     message = request.json.get("message") or f"Super-squash branch '{rev}'"
-    sha = commit_tree(dataset, f"{dataset.commit(ref)}^{{tree}}", message, request.author())
+    sha = commit_tree(dataset, f"{dataset.sha(ref)}^{{tree}}", message, request.author())
     dataset.git.git("update-ref", ref, sha)
     return {"commitId": sha}
 
@@ -383,7 +529,7 @@ def commit_tree(dataset: Dataset, tree: str, message: str, author: str, *parents
 
 @route("GET", "/api/datasets/{repo}/commits/{rev}")
 def list_commits(hub: Hub, request: Request, dataset: Dataset, rev: str) -> Any:
-    return paged(hub, request, dataset.git.log(dataset.commit(rev)))
+    return paged(hub, request, dataset.git.log(dataset.sha(rev)))
 
 
 # Files
@@ -392,7 +538,7 @@ def list_commits(hub: Hub, request: Request, dataset: Dataset, rev: str) -> Any:
 @route("GET", "/api/datasets/{repo}/tree/{rev}")
 @route("GET", "/api/datasets/{repo}/tree/{rev}/{path}")
 def list_tree(hub: Hub, request: Request, dataset: Dataset, rev: str, path: str = "") -> Any:
-    sha, expand, path = dataset.commit(rev), request.get("expand") in TRUE, path.strip("/")
+    sha, expand, path = dataset.sha(rev), request.get("expand") in TRUE, path.strip("/")
     entries = dataset.git.entries(sha)
     known = not path or entries.get(path, {}).get("type") == "directory"
     require(known, 404, f"{path} does not exist on {rev}", "EntryNotFound")
@@ -409,7 +555,7 @@ def expanded(dataset: Dataset, sha: str, entries: Iterable[dict[str, Any]]) -> l
 
 @route("POST", "/api/datasets/{repo}/paths-info/{rev}")
 def paths_info(_: Hub, request: Request, dataset: Dataset, rev: str) -> Any:
-    form, sha = parse_qs(request.body.decode()), dataset.commit(rev)
+    form, sha = parse_qs(request.body.decode()), dataset.sha(rev)
     entries = dataset.git.entries(sha)
     known = [
         entries[path.strip("/")] for path in form.get("paths", []) if path.strip("/") in entries
@@ -430,14 +576,15 @@ def resolve(hub: Hub, request: Request, dataset: Dataset, rev: str, path: str) -
 @route("GET", "/api/resolve-cache/datasets/{repo}/{rev}/{path}")
 def resolve_cached(_: Hub, request: Request, dataset: Dataset, rev: str, path: str) -> Any:
     entry, headers = find_file(dataset, request, rev, path)
-    return content(dataset.git.git("cat-file", "blob", entry["oid"]), request, headers | {"ETag": f'"{entry["oid"]}"'})
+    return content(dataset.git.blob(entry["oid"]), request, headers | {"ETag": f'"{entry["oid"]}"'})
 
 
 def find_file(dataset: Dataset, request: Request, rev: str, path: str) -> tuple[dict[str, Any], dict[str, str]]:
     words = f"Access to dataset {dataset.id} is restricted and you are not in the authorized list."  # client tests
-    member = not dataset.gated or request.is_member(dataset.namespace)  # docs: gated datasets
-    require(member, 403 if request.account else 401, words, "GatedRepo")
-    headers = {"X-Repo-Commit": dataset.commit(rev)}
+    role = request.account.role if request.account and request.is_member(dataset.namespace) else ""
+    # docs: gated datasets. Members who may not write have to ask too: openapi, orgMembersGated.
+    require(not dataset.gated or role == "write", 403 if request.account else 401, words, "GatedRepo")
+    headers = {"X-Repo-Commit": dataset.sha(rev)}
     entry = dataset.git.entries(headers["X-Repo-Commit"]).get(path)
     require(entry and entry["type"] == "file", 404, "Entry not found", "EntryNotFound", headers=headers)
     return entry, headers
@@ -489,7 +636,7 @@ def tracking(pattern: str) -> str:
 
 def attributes_of(dataset: Dataset, entries: dict[str, dict[str, Any]]) -> str:
     known = entries.get(".gitattributes")
-    return dataset.git.git("cat-file", "blob", known["oid"]).decode() if known else ""
+    return dataset.git.blob(known["oid"]).decode() if known else ""
 
 
 def is_tracked(attributes: str, path: str) -> bool:
@@ -500,7 +647,7 @@ def is_tracked(attributes: str, path: str) -> bool:
 @route("POST", "/api/datasets/{repo}/preupload/{rev}")
 def preupload(_: Hub, request: Request, dataset: Dataset, rev: str) -> Any:
     request.author()
-    entries = dataset.git.entries(dataset.commit(rev))
+    entries = dataset.git.entries(dataset.sha(rev))
     attributes, files = attributes_of(dataset, entries), []
     for one in request.json["files"]:
         binary = one["size"] > LARGEST_BLOB or b"\0" in base64.b64decode(one["sample"])
@@ -564,7 +711,7 @@ def commit(hub: Hub, request: Request, dataset: Dataset, rev: str) -> Any:
     head = dict(dataset.git.refs()).get(ref)
     require(head, 404, f"Invalid rev id: {rev}", "RevisionNotFound")
     if opens:  # huggingface.js: parentCommit is where a pull request begins
-        head = dataset.commit(parent or head)
+        head = dataset.sha(parent or head)
         pull = open_discussion(dataset, header["summary"], author, "open", rev)
         ref = f"refs/pr/{pull['num']}"
     elif parent and parent != head:
@@ -613,7 +760,7 @@ def read_changes(dataset: Dataset, head: str, operations: Iterable[dict[str, Any
             changes[path] = None
     small = all(len(content or b"") <= LARGEST_BLOB for content in changes.values())
     require(small, 400, "Your push was rejected because it contains files larger than 10 MiB.")
-    errors = read_card((changes.get("README.md") or b"").decode())[1]
+    errors = read_card((changes.get("README.md") or b"").decode(errors="replace"))[1]
     require(not errors, 400, "Invalid metadata in README.md", errors=errors)
     if untracked and ".gitattributes" not in changes:  # openapi: preupload
         changes[".gitattributes"] = (attributes + untracked).encode()
@@ -686,7 +833,7 @@ def change_discussion(_: Hub, request: Request, dataset: Dataset, num: str, chan
         require(
             one["status"] == "open", 400, f"This pull request is not open, but {one['status']}"
         )  # docs: a draft cannot
-        base, head = dataset.commit(one["changes"]["base"]), dataset.commit(f"refs/pr/{num}")
+        base, head = dataset.sha(one["changes"]["base"]), dataset.sha(f"refs/pr/{num}")
         tree = dataset.git.git("merge-tree", "--write-tree", base, head).decode().split()[0]
         merged = commit_tree(dataset, tree, f"{one['title']} (#{num})\n\n- {one['title']} ({head})\n", author, base)
         dataset.git.git("update-ref", one["changes"]["base"], merged)

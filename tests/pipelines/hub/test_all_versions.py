@@ -92,6 +92,7 @@ def test_all_versions_are_published_from_the_oldest_to_the_newest_once_all_are_b
     assert [json.loads(line)["state"] for line in again.stdout.splitlines()] == ["already published"] * 4
 
 
+@pytest.mark.both_hubs
 def test_a_dry_run_of_all_versions_plans_each_on_top_of_the_one_before(hub: LoopbackHub, run: Run) -> None:
     build(run, "1.0.0", "2.0.0", "3.0.0", "4.0.0")
 
@@ -130,6 +131,7 @@ def test_a_dry_run_of_all_versions_plans_each_on_top_of_the_one_before(hub: Loop
     ]  # fmt: skip
 
 
+@pytest.mark.both_hubs
 def test_a_dry_run_plans_older_versions_on_their_branches(hub: LoopbackHub, run: Run) -> None:
     build(run, "1.0.0", "2.0.0", "3.0.0", "4.0.0")
     assert run("publish", f"{CEDR}@4.0.0", "--org", "org", "--no-record").returncode == 0

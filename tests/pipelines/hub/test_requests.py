@@ -47,8 +47,7 @@ def test_the_requests_of_a_publication(hub: LoopbackHub, options: PublishOptions
     "fault", [Fault(status=503), Fault(cut_answer=0), Fault(status=429)], ids=["503", "cut", "429"]
 )
 def test_what_keeps_failing_is_repeated_by_one_layer_alone(hub: LoopbackHub, fault: Fault) -> None:
-    hub.repos[REPO] = Repo(private=False)
-    hub.repos[REPO].add("main", Commit({"a.parquet": Blob(b"PAR1", lfs=True)}, None, "first", ""))
+    hub.create(REPO, {"a.parquet": b"PAR1"})
     connection = client.connect(PublishError, endpoint=hub.url, token=WRITER, patience=patience(retries=2))
     at = repository.require_snapshot(connection, REPO, "main")
     hub.fail(0, fault, always=True)
@@ -64,8 +63,7 @@ def test_what_keeps_failing_is_repeated_by_one_layer_alone(hub: LoopbackHub, fau
 
 
 def test_the_last_requests_of_a_window_are_not_spent(hub: LoopbackHub) -> None:
-    hub.repos[REPO] = Repo(private=False)
-    hub.repos[REPO].add("main", Commit({}, None, "first", ""))
+    hub.create(REPO, {})
     waits: list[float] = []
     connection = client.connect(PublishError, endpoint=hub.url, token=WRITER, patience=patience(waits))
     for remaining, expected in ((400, []), (2, [17.0])):
@@ -131,8 +129,7 @@ def test_data_that_the_hub_has_lost_are_seen_without_a_download(
 def test_a_file_that_keeps_failing_fails_its_repository_alone(
     hub: LoopbackHub, check_org: Callable[..., Any], arguments: list[str]
 ) -> None:
-    hub.repos["org/raw-terra"] = Repo(private=False)
-    hub.repos["org/raw-terra"].add("main", Commit({}, None, "first", ""))
+    hub.create("org/raw-terra", {})
     hub.fail_at["dev-00001-of-00002.parquet"] = Fault(status=503)
     code, datasets, _ = check_org(*arguments)
     assert code == 1
