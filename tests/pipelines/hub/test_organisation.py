@@ -372,6 +372,7 @@ def test_a_repository_with_a_name_of_ours_and_other_content_is_named(
     )
 
 
+@pytest.mark.both_hubs
 def test_repositories_of_other_names_are_checked_if_they_hold_a_manifest_of_ours_and_else_listed(
     run: Callable[..., Run], published: Published
 ) -> None:
