@@ -251,6 +251,12 @@ class LoopbackHub:
         """Lose a commit, which no ref leads to."""
         del self.repos[repo].commits[sha]
 
+    def lose(self, repo: str, path: str, revision: str) -> str:
+        """Lose the content of a file, and return what happens to whoever asks for it."""
+        sha = self.sha(self.repos[repo], revision)
+        self.fail_at[f"/{sha}/{path}"] = Fault(status=404, headers={"X-Error-Code": "EntryNotFound"})
+        return "has lost its content"
+
     def sha(self, repo: Repo, revision: str) -> str:
         """Resolve a tag, branch or commit to a commit hash."""
         sha = repo.tags.get(revision) or repo.branches.get(revision) or revision

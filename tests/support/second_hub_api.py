@@ -309,6 +309,12 @@ class Hub:
                 file.unlink()
         assert dataset.git.resolve(sha) is None
 
+    def lose(self, repo: str, path: str, revision: str) -> str:
+        """Lose the content of a file, and return what happens to whoever asks for it."""
+        dataset = self.datasets[repo]
+        (dataset.lfs / dataset.git.entries(dataset.sha(revision))[path]["lfs"]["oid"]).unlink()
+        return "its storage answers 403"
+
     def state(self) -> Any:
         """Return a copy of all repositories, for `restore`."""
         folder = self.folder.with_name(new_id())
