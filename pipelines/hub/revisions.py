@@ -317,11 +317,15 @@ def delete_branch(hub: HubClient, repo: str, ours: Manifest, tagged: str) -> Non
 
 
 def _is_ours(hub: HubClient, repo: str, refs: Refs, ours: Manifest, release: tuple[Snapshot, Manifest | None]) -> bool:
-    """Whether what the head of a version's branch holds is where the branch began, or that very version."""
+    """Whether the head of a version's branch holds that very version, or the files where the branch began."""
     at, published = release
     if is_version(published, ours):
         return True
-    return at.sha in refs.tags.values() or at.sha in repository.list_commits(hub, repo)
+    commits, tagged = repository.list_commits(hub, repo), refs.tags.values()
+    if at.sha in tagged or at.sha in commits:
+        return True
+    starts = (repository.snapshot(hub, repo, sha) for sha in (commits[-1], *tagged))
+    return any(start is not None and start.digests == at.digests for start in starts)  # a commit that changed nothing
 
 
 def is_version(published: Manifest | None, ours: Manifest) -> bool:

@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ POINTER = re.compile(
     rb"(\w{40}) blob \d+\nversion https://git-lfs.github.com/spec/v1\noid sha256:(\w{64})\nsize (\d+)\n"
 )
 LARGEST_POINTER = 200  # bytes
+CLOCK = count(1_700_000_000)  # seconds: two commits of the same second and content would be one commit
 DATE = "--date=format-local:%Y-%m-%dT%H:%M:%S.000Z"
 
 
@@ -33,11 +35,11 @@ class GitRepository:
 
     def git(self, *arguments: str, stdin: bytes = b"", author: str = "hub") -> bytes:
         """Run git with these arguments, and return its stdout. Raises GitError if it fails."""
-        names = {f"GIT_{role}_NAME": author for role in ("AUTHOR", "COMMITTER")}
-        emails = {f"GIT_{role}_EMAIL": f"{author}@loopback" for role in ("AUTHOR", "COMMITTER")}
+        person = {"NAME": author, "EMAIL": f"{author}@loopback", "DATE": f"{next(CLOCK)} +0000"}
+        people = {f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER") for key, value in person.items()}
         settings = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "GIT_CONFIG_NOSYSTEM": "1", "TZ": "UTC"}
         command = ["git", f"--git-dir={self.folder}", *arguments]
-        done = subprocess.run(command, input=stdin, capture_output=True, env=settings | names | emails, check=False)
+        done = subprocess.run(command, input=stdin, capture_output=True, env=settings | people, check=False)
         if done.returncode:
             raise GitError(done.stderr.decode(errors="replace").strip())
         return done.stdout
@@ -100,14 +102,15 @@ class GitRepository:
         self, ref: str, parent: str | None, changes: Sequence[tuple[str, bytes | None]], message: str, author: str
     ) -> str:
         """Commit changes (contents by path, None to delete) onto a ref, and return the sha. Raises GitError."""
-        start = f"commit {ref}\nmark :1\ncommitter {author} <{author}@loopback> now\ndata {len(message.encode())}\n{message}\n"
+        person = f"{author} <{author}@loopback> {next(CLOCK)} +0000"
+        start = f"commit {ref}\nmark :1\ncommitter {person}\ndata {len(message.encode())}\n{message}\n"
         lines = [start.encode(), f"from {parent}\n".encode() if parent else b""]
         for path, content in changes:
             quoted = '"' + path.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
             change = f"D {quoted}\n" if content is None else f"M 100644 inline {quoted}\ndata {len(content)}\n"
             lines += [change.encode(), b"" if content is None else content + b"\n"]
         stream = b"".join([*lines, b"get-mark :1\ndone\n"])
-        return self.git("fast-import", "--quiet", "--done", "--date-format=now", stdin=stream).decode().strip()
+        return self.git("fast-import", "--quiet", "--done", "--date-format=raw", stdin=stream).decode().strip()
 
     def collect_garbage(self) -> set[str]:
         """Drop what no ref leads to any longer, and return the sha256 of every LFS file that is still pointed to."""

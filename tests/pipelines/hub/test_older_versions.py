@@ -124,6 +124,19 @@ def test_a_branch_with_commits_of_somebody_else_is_left_alone(
 
 
 @pytest.mark.both_hubs
+def test_a_commit_without_changes_on_the_branch_is_nobodys(
+    hub: LoopbackHub, options: PublishOptions, releases: Any
+) -> None:
+    dataset, outcomes = releases()
+    publish(hub, dataset, outcomes["2.0.0"], options)
+    hub.repos[REPO].branches[BRANCH] = hub.repos[REPO].moves[0][1]
+    hub.commit(REPO, {}, branch=BRANCH)
+    assert publish(hub, dataset, outcomes["1.0.0"], options).state == "published"
+    assert hub.repos[REPO].branches.keys() == {"main"}
+    assert verified_hash(hub.tree(REPO, "v1.0.0")) == outcomes["1.0.0"].manifest.content_sha256
+
+
+@pytest.mark.both_hubs
 def test_a_branch_that_a_killed_run_left_behind_is_deleted_by_the_next_run(
     hub: LoopbackHub, options: PublishOptions, releases: Any
 ) -> None:
