@@ -35,7 +35,7 @@ from tests.support.loopback_xet import XetError, XetStore
 WRITER, READER, EXPIRED = "hf_writer_token", "hf_reader_token", "hf_expiredToken"
 FINE_GRAINED = "hf_fineGrained_token"
 ROLES = {WRITER: "write", READER: "read", FINE_GRAINED: "fineGrained"}
-STALE_PARENT = "A commit has happened since. Please refresh and try again."
+STALE_PARENT = "The branch was updated since you opened this page. Please refresh and try again."
 TIMESTAMP = "2024-01-01T00:00:00.000Z"
 SAFE = string.punctuation + " "  # allowed in a header; other characters are written as %XX
 XET_TOKENS = {"read": "xet-read-token", "write": "xet-write-token"}
@@ -527,7 +527,7 @@ def _branch(hub: LoopbackHub, request: Request, repo: str, revision: str) -> Ans
     if revision.startswith("refs/"):
         raise HubError(400, f"Invalid reference for a branch: {revision}")
     if revision in repository.branches:
-        raise HubError(409, f"Reference already exists: {revision}")
+        raise HubError(409, f"Reference refs/heads/{revision} already exists")
     repository.branches[revision] = hub.sha(repository, request.json.get("startingPoint", "main"))
     repository.moves.append((revision, repository.branches[revision]))
     return _json({})
@@ -571,6 +571,8 @@ def _commit(hub: LoopbackHub, request: Request, repo: str, revision: str) -> Ans
     hub.sha(repository, revision)
     if head["key"] != "header" or revision not in repository.branches:
         raise HubError(400, "a commit must begin with a header, and its target must be a branch")
+    if not operations:  # as where a body was cut after its first line
+        raise HubError(400, "Add a line with the key `lfsFile`, `file` or `deletedFile`")
     payload = head["value"]
     parent = payload.get("parentCommit", repository.branches[revision])
     is_pull_request = "create_pr" in request.query
