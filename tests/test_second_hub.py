@@ -95,7 +95,7 @@ def test_tags_and_branches_are_those_of_git(hub: Hub, api: HfApi) -> None:
     refs = api.list_repo_refs(**D)
     assert [(one.name, one.target_commit) for one in refs.branches] == [("main", second), ("v1", first)]
     assert [(one.ref, one.target_commit) for one in refs.tags] == [("refs/tags/v1", second)]
-    assert hub.datasets["org/d"].git.git("cat-file", "-t", "v1").strip() == b"tag"
+    assert hub.repos["org/d"].git.git("cat-file", "-t", "v1").strip() == b"tag"
     assert api.dataset_info("org/d", revision="v1").sha == second  # git's rule: the tag
     assert api.dataset_info("org/d", revision="refs/heads/v1").sha == first
     for call in (api.create_tag, api.create_branch):
@@ -162,7 +162,7 @@ def test_squashed_commits_live_while_a_ref_leads_to_them(hub: Hub, api: HfApi, t
         api.hf_hub_download(**D, filename="a.bin", revision=revision, cache_dir=tmp_path) for revision in ("v1", "main")
     ]
     assert [Path(file).read_bytes() for file in files] == [b"1", b"3"]
-    for file in hub.datasets["org/d"].lfs.iterdir():
+    for file in hub.repos["org/d"].lfs.iterdir():
         file.unlink()
     assert api.list_repo_files(**D, revision="v1") == [".gitattributes", "a.bin"]  # as issue 4430 has it
     with pytest.raises(HfHubHTTPError, match="403 Forbidden"):

@@ -220,11 +220,12 @@ class LoggedRequest(NamedTuple):
 
 @dataclass
 class Hub:
-    """The state. datasets: by id in lower case (client tests: the API ignores case). moved: new ids by old ones.
+    """The state, and what strangers do, under the names that the first Hub has.
 
-    page_size: the most items of a page. part_size: bytes; a larger LFS file is uploaded in parts. quota: requests of a token
-    within a window, by bucket ("api", "resolvers"). log: the requests to `url`. before_answer: functions by path fragment; each
-    runs once, before the next request whose path contains the fragment is answered.
+    repos: by id in lower case (client tests: the API ignores case). moved: new ids by old ones. page_size: the most items of a
+    page. part_size: bytes; a larger LFS file is uploaded in parts. quota: requests of a token within a window, by bucket ("api",
+    "resolvers"). log: the requests to `url`. before_answer: functions by path fragment; each runs once, before the next request
+    whose path contains the fragment is answered.
     """
 
     folder: Path
@@ -234,7 +235,7 @@ class Hub:
     quota: dict[str, int]
     url: str = ""
     storage_url: str = ""
-    datasets: dict[str, Dataset] = field(default_factory=dict)
+    repos: dict[str, Dataset] = field(default_factory=dict)
     moved: dict[str, str] = field(default_factory=dict)
     collections: dict[str, dict[str, Any]] = field(default_factory=dict)
     log: list[LoggedRequest] = field(default_factory=list)
@@ -243,7 +244,7 @@ class Hub:
 
     def find(self, repo: str, request: Request) -> Dataset:
         """Return a dataset that an account may see. Raises Answer; a private one is missing for others (docs)."""
-        dataset = self.datasets.get(repo.lower())
+        dataset = self.repos.get(repo.lower())
         seen = dataset and (not dataset.private or request.is_member(dataset.namespace))
         require(
             seen or request.account, 401, "Invalid username or password.", "RepoNotFound"
@@ -251,14 +252,9 @@ class Hub:
         require(seen, 404, "Repository not found", "RepoNotFound")
         return dataset
 
-    @property
-    def repos(self) -> dict[str, Dataset]:
-        """The datasets, as the first Hub calls them."""
-        return self.datasets
-
     def tree(self, repo: str, revision: str = "main") -> dict[str, bytes]:
         """Return the files of a repository at a revision: content by path."""
-        dataset = self.datasets[repo]
+        dataset = self.repos[repo]
         entries = dataset.git.entries(dataset.sha(revision))
         return {
             path: (dataset.lfs / lfs["oid"]).read_bytes()
@@ -270,7 +266,7 @@ class Hub:
 
     def commit(self, repo: str, changes: dict[str, bytes | None], title: str = "by hand", branch: str = "main") -> str:
         """Commit to a branch as another user; the value None deletes a file."""
-        dataset, ref = self.datasets[repo], branch if branch.startswith("refs/") else f"refs/heads/{branch}"
+        dataset, ref = self.repos[repo], branch if branch.startswith("refs/") else f"refs/heads/{branch}"
         head = dataset.sha(ref)
         attributes = attributes_of(dataset, dataset.git.entries(head))
         written = dict(changes)
@@ -290,19 +286,19 @@ class Hub:
 
     def rename(self, old: str, new: str) -> None:
         """Rename a repository; its old name leads to the new one."""
-        self.datasets[new.lower()] = self.datasets.pop(old.lower())
-        self.datasets[new.lower()].id = self.moved[old.lower()] = new
+        self.repos[new.lower()] = self.repos.pop(old.lower())
+        self.repos[new.lower()].id = self.moved[old.lower()] = new
 
     def squash(self, repo: str) -> str:
         """Make the files of main its only commit, and return its sha."""
-        dataset = self.datasets[repo]
+        dataset = self.repos[repo]
         dataset.branches["main"] = sha = commit_tree(dataset, "main^{tree}", "squashed", "stranger")
         dataset.note_moves()
         return sha
 
     def forget(self, repo: str, sha: str) -> None:
         """Lose a commit, which no ref leads to, and the LFS files that no other commit has, as in 36 hours (docs: storage)."""
-        dataset = self.datasets[repo]
+        dataset = self.repos[repo]
         kept = dataset.git.collect_garbage()
         for file in dataset.lfs.iterdir():
             if file.name not in kept:
@@ -311,7 +307,7 @@ class Hub:
 
     def lose(self, repo: str, path: str, revision: str) -> str:
         """Lose the content of a file, and return what happens to whoever asks for it."""
-        dataset = self.datasets[repo]
+        dataset = self.repos[repo]
         (dataset.lfs / dataset.git.entries(dataset.sha(revision))[path]["lfs"]["oid"]).unlink()
         return "its storage answers 403"
 
@@ -319,13 +315,13 @@ class Hub:
         """Return a copy of all repositories, for `restore`."""
         folder = self.folder.with_name(new_id())
         shutil.copytree(self.folder, folder)
-        return folder, copy.deepcopy((self.datasets, self.moved))
+        return folder, copy.deepcopy((self.repos, self.moved))
 
     def restore(self, state: Any) -> None:
         """Restore what `state` returned, and clear the log."""
         shutil.rmtree(self.folder)
         shutil.copytree(state[0], self.folder)
-        self.datasets, self.moved = copy.deepcopy(state[1])
+        self.repos, self.moved = copy.deepcopy(state[1])
         self.log.clear()
 
 
@@ -353,7 +349,7 @@ def dispatch(hub: Hub, request: Request) -> Answer:
         if repo := values.pop("repo", None):
             if (
                 target := hub.moved.get(repo.lower())
-            ) and repo.lower() not in hub.datasets:  # docs: the old URL redirects; 307 keeps method and body
+            ) and repo.lower() not in hub.repos:  # docs: the old URL redirects; 307 keeps method and body
                 start, end = match.span("repo")
                 query = f"?{urlencode(request.query, doseq=True)}" * bool(request.query)
                 return Answer(b"", 307, {"Location": request.path[:start] + target + request.path[end:] + query})
@@ -393,7 +389,7 @@ def create_repo(hub: Hub, request: Request) -> Any:
     request.require_write(namespace)  # 403 before 409: client tests
     repo = f"{namespace}/{name}"
     url = f"{hub.url}/datasets/{repo}"
-    require(repo.lower() not in hub.datasets, 409, "You already created this dataset repo", url=url)
+    require(repo.lower() not in hub.repos, 409, "You already created this dataset repo", url=url)
     private = request.json.get("visibility") == "private" or bool(request.json.get("private"))
     create_dataset(hub, repo, request.author(), private=private)
     return {"url": url, "name": repo}
@@ -406,7 +402,7 @@ def create_dataset(hub: Hub, repo: str, author: str, *, private: bool) -> None:
     attributes = "".join(tracking(f"*.{suffix}") for suffix in LFS_SUFFIXES).encode()
     dataset.git.commit("refs/heads/main", None, [(".gitattributes", attributes)], "initial commit", author)
     dataset.note_moves()
-    hub.datasets[repo.lower()] = dataset
+    hub.repos[repo.lower()] = dataset
 
 
 @route("DELETE", "/api/repos/delete")
@@ -414,7 +410,7 @@ def delete_repo(hub: Hub, request: Request) -> Any:
     namespace = request.json.get("organization") or request.author()
     dataset = hub.find(f"{namespace}/{request.json['name']}", request)
     request.require_write(namespace)
-    del hub.datasets[dataset.id.lower()]
+    del hub.repos[dataset.id.lower()]
 
 
 @route("POST", "/api/repos/move")
@@ -422,7 +418,7 @@ def move_repo(hub: Hub, request: Request) -> Any:
     dataset, target = hub.find(request.json["fromRepo"], request), request.json["toRepo"]
     for namespace in (dataset.namespace, target.partition("/")[0]):
         request.require_write(namespace)
-    require(target.lower() not in hub.datasets, 409, f"A dataset repository called {target} already exists")
+    require(target.lower() not in hub.repos, 409, f"A dataset repository called {target} already exists")
     hub.rename(dataset.id, target)
 
 
@@ -436,7 +432,7 @@ def update_settings(_: Hub, request: Request, dataset: Dataset) -> Any:
 @route("GET", "/api/datasets")
 def list_datasets(hub: Hub, request: Request) -> Any:
     author = request.get("author").lower()
-    seen = [one for _, one in sorted(hub.datasets.items()) if not one.private or request.is_member(one.namespace)]
+    seen = [one for _, one in sorted(hub.repos.items()) if not one.private or request.is_member(one.namespace)]
     chosen = [
         one for one in seen if author in {"", one.namespace.lower()} and request.get("search").lower() in one.id.lower()
     ]

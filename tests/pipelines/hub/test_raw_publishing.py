@@ -80,6 +80,20 @@ def test_a_file_lies_under_its_digest_beside_a_card_and_comes_back_from_there(
 
 
 @pytest.mark.both_hubs
+@pytest.mark.parametrize("content", [CONTENT, bytes(1000)], ids=["a git blob", "in LFS"])
+def test_a_private_file_comes_back_wherever_the_hub_sends_for_it(
+    hub: LoopbackHub, settings: RawSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes
+) -> None:
+    """The second Hub stores LFS files on another server, which refuses the token."""
+    monkeypatch.setenv("HF_TOKEN", WRITER)
+    write(tmp_path / "raw" / "demo" / "file.jsonl", content)
+    mirror(hub, settings, source_of(https(URL, sha256=sha256(content))), replace(OPTIONS, private=True))
+    mirrors, gone = parse_mirrors("hf://datasets/org"), by_hand("file.jsonl", "It is gone.", sha256=sha256(content))
+    elsewhere = replace(settings, raw_dir=None, cache=tmp_path / "new", hub=hub.url, mirrors=mirrors)
+    assert locate(source_of(gone), "file", elsewhere).raw.path.read_bytes() == content
+
+
+@pytest.mark.both_hubs
 def test_a_second_call_sends_nothing(hub: LoopbackHub, settings: RawSettings) -> None:
     commit = mirror(hub, settings).commit
     again = mirror(hub, settings)
