@@ -143,7 +143,6 @@ def test_every_tag_is_verified(hub: LoopbackHub, options: PublishOptions, releas
         assert "manifest.json" in found["v3.0.0"][0]
 
 
-@pytest.mark.both_hubs
 @pytest.mark.parametrize("download", [True, False])
 @pytest.mark.parametrize(
     "edit", [*(edit for edit, _ in NAMED), edited_card_with_its_digest], ids=[*IDS, "an edited card with its digest"]
