@@ -5,6 +5,7 @@ With --org ORG: all datasets that an organisation has published, against the led
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 import shlex
@@ -19,6 +20,7 @@ from pipelines import command
 if TYPE_CHECKING:
     import argparse
 
+    from cards.evidence import Quote
     from pipelines.checking.checks import CheckResult
     from pipelines.checking.targets import Target
     from pipelines.checking.verdict import Condition
@@ -40,6 +42,7 @@ EXAMPLES = """\
     embedding-datasets check cedr --against published          its statistics beside the published ones, line by line
     embedding-datasets check cedr --json                       for programs: docs/checking.md lists the keys
     embedding-datasets check data/ --format github             beside a run of GitHub Actions; markdown and sarif too
+    embedding-datasets check data/ --sarif check.sarif --markdown check.md --badge badge.json   all of these from one check
     embedding-datasets check cedr --findings rows/             all rows of every finding, as Parquet
     embedding-datasets check data.csv --profile                train a model on the rows: are labels shifted or wrong?
   everything an organisation has published, every tag and main, against the ledger:
@@ -97,7 +100,7 @@ def main() -> int:
                     write_rules(results, (target.file.parent if target.file else target.folder or Path()) / FILE)
                 for result in results:
                     codes.append(_show(result, conditions, options.format))
-                    kept += [result] if options.format == "sarif" else []
+                    kept += [result] if options.format == "sarif" or any(_report_files(options)) else []
                     sections += [html.section(result)] if options.html else []
                     if options.findings:
                         write_findings(options.findings / finding_folder(result.report), result.found)
@@ -108,11 +111,41 @@ def main() -> int:
                 failures.append((target.name, error))
     if options.html and len(sections) > len(failures):  # a report of failures alone would tell nothing else
         html.write(options.html, sections)
-    if options.format == "sarif":
-        from pipelines.checking.text import sarif
-
-        command.print_json(sarif([(result.report, result.findings) for result in kept], failures))
+    _write_reports(options, kept, failures)
     return next(filter(None, codes), 0)
+
+
+def _report_files(options: argparse.Namespace) -> tuple[Path | None, ...]:
+    return options.markdown, options.sarif, options.badge
+
+
+def _write_reports(
+    options: argparse.Namespace, kept: Sequence[CheckResult], failures: Sequence[tuple[str, DatasetError]]
+) -> None:
+    """Print or write the forms that are about all datasets together: SARIF, and the files of --markdown, --sarif, --badge."""
+    from pipelines.checking import text
+    from pipelines.process.files import write_atomically
+    from pipelines.process.safe_text import safe_text
+
+    pairs = [(result.report, result.findings) for result in kept]
+    if options.format == "sarif":
+        command.print_json(text.sarif(pairs, failures))
+    if options.markdown:
+        pages = [text.markdown_page(*pair, _quote(result)) for pair, result in zip(pairs, kept, strict=True)]
+        pages += [text.markdown_failure(name, error) for name, error in failures]
+        lines = [text.MARKDOWN_MARK, *(line for page in pages for line in page)]
+        write_atomically(options.markdown, safe_text("".join(f"{line}\n" for line in lines)))
+    if options.sarif:
+        write_atomically(options.sarif, safe_text(json.dumps(text.sarif(pairs, failures))))
+    if options.badge:
+        write_atomically(options.badge, safe_text(json.dumps(text.badge([report for report, _ in pairs], failures))))
+
+
+def _quote(result: CheckResult) -> Sequence[Quote | None]:
+    """A text of each finding of a result, where its rows could be audited."""
+    from pipelines.release.examples import quote_findings
+
+    return quote_findings(result.task, result.frames, result.found) if result.frames else ()
 
 
 def _read_statement(options: argparse.Namespace) -> Verified | None:
@@ -141,12 +174,10 @@ def _show(result: CheckResult, conditions: Sequence[Condition], form: str) -> in
     """Print the result of a check, in one of FORMATS; returns its exit code."""
     from pipelines.checking import text
     from pipelines.checking.verdict import met_conditions
-    from pipelines.release.examples import quote_findings
 
     report = result.report
     report["failed_on"] = met_conditions(conditions, report["verdict"]["state"], result.findings)
-    in_words = form in ("text", "markdown") and result.frames
-    quotes = quote_findings(result.task, result.frames, result.found) if in_words else ()
+    quotes = _quote(result) if form in ("text", "markdown") else ()
     if form == "json":
         command.print_json(report)
     elif form == "markdown":
@@ -258,6 +289,12 @@ def parser() -> argparse.ArgumentParser:
         arguments, "--html", "page", metavar="FILE", help="write a report to read in a browser, one file"
     )
     command.add_findings_option(arguments)
+    for option, words in (
+        ("--markdown", "write the tables of --format markdown into a file too"),
+        ("--sarif", "write the log of --format sarif into a file too"),
+        ("--badge", "write the verdict as a badge: JSON for the endpoint of shields.io"),
+    ):
+        command.add_output(arguments, option, "check", metavar="FILE", help=words)
     arguments.add_argument(
         "--format",
         choices=FORMATS,
@@ -354,8 +391,10 @@ def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespa
         options.map,
         options.profile,
     )
-    if (options.org or options.against) and options.format not in ("text", "json"):
-        arguments.error("--org and --against print text or JSON: leave out --format, or use --format json")
+    if (options.org or options.against) and (options.format not in ("text", "json") or any(_report_files(options))):
+        arguments.error(
+            "--org and --against print text or JSON: leave out --markdown, --sarif, --badge and every other --format"
+        )
     if options.org and any(audit):
         arguments.error(
             "--org verifies datasets and audits none: use it with --output, --ledger, --no-download and --json"
