@@ -15,7 +15,7 @@ import pyarrow as pa
 from builders.errors import SourceError
 from cards.front_matter import parse_front_matter, split_front_matter, tables_by_config
 from cards.manifest import Manifest, Table
-from pipelines.release.resolution import REFUSALS, Files, resolve_files
+from pipelines.release.resolution import Files, resolve_files
 
 if TYPE_CHECKING:
     from datasets import DatasetInfo
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 OTHER_METADATA = (".huggingface.yaml", "dataset_infos.json")
 # Keys of a config that read other columns or rows of the same files.
 READING_KEYS = ("columns", "features", "filters", "on_bad_files")
+# What the functions of `datasets` raise for a `dataset_info` that they do not expect.
+REFUSALS = (ValueError, TypeError, AttributeError, LookupError, AssertionError, OSError, RuntimeError)
 TYPE_NAMES = {pa.float64(): "float64", pa.bool_(): "bool"}  # where Arrow has another name than a manifest
 
 
