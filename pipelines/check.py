@@ -193,7 +193,7 @@ def _show(result: CheckResult, conditions: Sequence[Condition], form: str) -> in
 
 def _show_failure(name: str, error: DatasetError, form: str) -> None:
     """Show the error of something that could not be checked. name: what the command line or the folder calls it."""
-    from pipelines.build_report.outcomes import failure_to_json
+    from pipelines.build_report.records import failure_to_json
     from pipelines.checking.text import github_failure
 
     command.print_error(error)
