@@ -187,7 +187,7 @@ def _show(result: CheckResult, conditions: Sequence[Condition], form: str) -> in
     elif form == "text":
         command.print_page(text.check_page(report, result.findings, quotes).splitlines())
         if result.findings and command.is_terminal():
-            command.print_page([f"next: embedding-datasets check {shlex.quote(report['path'])} --html report.html"])
+            command.print_page([f"next: {command.PROGRAM} check {shlex.quote(report['path'])} --html report.html"])
     return 1 if report["problems"] else 4 if report["defects"] else int(bool(report["failed_on"]))
 
 
