@@ -100,7 +100,11 @@ def main() -> int:
                     write_rules(results, (target.file.parent if target.file else target.folder or Path()) / FILE)
                 for result in results:
                     codes.append(_show(result, conditions, options.format))
-                    kept += [result] if options.format == "sarif" or any(_report_files(options)) else []
+                    kept += (
+                        [result]
+                        if options.format == "sarif" or options.markdown or options.sarif or options.badge
+                        else []
+                    )
                     sections += [html.section(result)] if options.html else []
                     if options.findings:
                         write_findings(options.findings / finding_folder(result.report), result.found)
@@ -113,10 +117,6 @@ def main() -> int:
         html.write(options.html, sections)
     _write_reports(options, kept, failures)
     return next(filter(None, codes), 0)
-
-
-def _report_files(options: argparse.Namespace) -> tuple[Path | None, ...]:
-    return options.markdown, options.sarif, options.badge
 
 
 def _write_reports(
@@ -391,7 +391,9 @@ def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespa
         options.map,
         options.profile,
     )
-    if (options.org or options.against) and (options.format not in ("text", "json") or any(_report_files(options))):
+    if (options.org or options.against) and (
+        options.format not in ("text", "json") or options.markdown or options.sarif or options.badge
+    ):
         arguments.error(
             "--org and --against print text or JSON: leave out --markdown, --sarif, --badge and every other --format"
         )

@@ -227,10 +227,8 @@ def markdown_failure(name: str, error: DatasetError) -> list[str]:
 
 def badge(reports: Sequence[Mapping[str, Any]], failures: Sequence[tuple[str, DatasetError]]) -> dict[str, Any]:
     """The endpoint of a badge of shields.io: the worst verdict without its reasons, or how many could not be checked."""
-    states = list(COLORS)
-    worst = max(
-        (report["verdict"] for report in reports), key=lambda verdict: states.index(verdict["state"]), default=None
-    )
+    verdicts = [report["verdict"] for report in reports]
+    worst = max(verdicts, key=lambda verdict: [*COLORS].index(verdict["state"]), default=None)
     message = f"{len(failures)} not checked" if failures or not worst else worst["summary"].partition(":")[0]
     color = "lightgrey" if failures or not worst else BADGE_COLORS[COLORS[worst["state"]]]
     return {
