@@ -174,7 +174,7 @@ def diff(
     task: str | None = None,
     subset: str | Sequence[str] = (),
     columns: Mapping[str, str] | None = None,
-    allow: Sequence[str] = (),
+    allow: str | Sequence[str] = (),
     output: str | PathLike[str] | None = None,
 ) -> Difference:
     """What differs between two datasets, in any order of rows: rows by their values, texts and ids; of releases also figures.

@@ -18,7 +18,7 @@ EXAMPLES = """\
   embedding-datasets diff old.csv new.parquet --map text=sentence --html difference.html
   embedding-datasets diff ORG/NAME@main NEW/NAME@main --format markdown >> "$GITHUB_STEP_SUMMARY"
 
-0 means the same rows, in any order; 1 other rows (or, with an error on stderr, a dataset that cannot be read)."""
+0 means the same rows, in any order; 1 other rows (or, with an error on stderr, a damaged release)."""
 
 
 def main() -> int:

@@ -4,7 +4,7 @@ Where all tables have counterparts with the same columns, these are compared as 
 task of mteb, as `check` reads them, and its columns are compared.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from pipelines.checking.datasets import (
 from pipelines.checking.formats import scan_files
 from pipelines.checking.targets import Target, locate_target, resolve_targets
 from pipelines.identity import USUAL
-from pipelines.identity.rows import TableDifference, compare_rows
+from pipelines.identity.rows import Common, TableDifference, common_columns, compare_rows
 from pipelines.process.safe_text import first_line
 from pipelines.process.stages import stage
 from pipelines.release.comparison import compare_figures
@@ -45,6 +45,10 @@ ID_COLUMNS = {
     "queries": "query-id",
     "query": "query-id",
 }  # what judgements call the ids of a table
+ADDED = {"id", "negative_kinds"}  # what the reader of training pairs adds to others' layouts
+Exchanged = dict[
+    tuple[str, str], dict[str, pl.DataFrame]
+]  # ids of A that are others in B, by subset and column, by split
 SPLITS = ({"validation", "valid", "val", "dev"}, {"test", "eval", "evaluation"}, {"train", "training"})
 
 
@@ -65,12 +69,16 @@ class Side:
 
 @dataclass(frozen=True)
 class TablePair:
-    """A table of A and the one of B that corresponds to it; None where one of them lacks it."""
+    """A table of A and the one of B that corresponds to it; None where one of them lacks it.
+
+    ignored: columns that the layout of the task does not have, as in TableDifference.
+    """
 
     old: Location | None
     new: Location | None
     old_frame: pl.LazyFrame | None
     new_frame: pl.LazyFrame | None
+    ignored: tuple[str, ...] = ()
 
 
 def compare_datasets(a: Side, b: Side, options: ForeignOptions, allowed: Sequence[str] = USUAL) -> dict[str, Any]:
@@ -85,9 +93,10 @@ def compare_datasets(a: Side, b: Side, options: ForeignOptions, allowed: Sequenc
 
     Raises SourceError for rows that cannot be read, UsageError for options that fit no table.
     """
+    a, b = _select_subsets((a, b), options.subsets)
     task, pairs, notes = _align(a, b, options)
     found: dict[int, TableDifference] = {}
-    exchanged: dict[tuple[str, str], pl.DataFrame] = {}
+    exchanged: Exchanged = {}
     for number, pair in sorted(
         enumerate(pairs), key=lambda item: _has_judgements(item[1])
     ):  # texts first: then ids are known
@@ -145,9 +154,7 @@ def read_target(target: Target, options: ForeignOptions) -> Side:
         if problems := verify_release(path, manifest) + edited_documents(path, manifest, [STATISTICS]):
             todo = f"remove {path}, then build or fetch it again"
             raise ReleaseError("the release is damaged", where=name, found=problems[0], todo=todo)
-        return Side(
-            name, where, _select_subsets(scan_tables(path, manifest.tables), options.subsets), {}, manifest, path
-        )
+        return Side(name, where, scan_tables(path, manifest.tables), {}, manifest, path)
     files = find_files(path, options.subsets)
     tables = {
         config: {split: scan_files([files.folder / file for file in paths]) for split, paths in splits.items()}
@@ -156,12 +163,18 @@ def read_target(target: Target, options: ForeignOptions) -> Side:
     return Side(name, where, tables, files.front_matter)
 
 
-def _select_subsets(tables: Tables, subsets: Sequence[str]) -> Tables:
-    return {
-        config: splits
-        for config, splits in tables.items()
-        if not subsets or any(belongs_to(config, subset) for subset in subsets)
-    }
+def _select_subsets(sides: tuple[Side, Side], subsets: Sequence[str]) -> list[Side]:
+    """The datasets with these subsets alone, where they have them. Raises UsageError for a subset that neither has."""
+    configs = dict.fromkeys(config for side in sides for config in side.tables)
+    for subset in subsets:
+        if not any(belongs_to(config, subset) for config in configs):
+            where = ", ".join(side.name for side in sides)
+            raise UsageError(f"no subset {subset!r}", where=where, found=f"configs: {', '.join(configs)}")
+    selected = [
+        {name: splits for name, splits in side.tables.items() if any(belongs_to(name, subset) for subset in subsets)}
+        for side in sides
+    ]
+    return [replace(side, tables=tables or side.tables) for side, tables in zip(sides, selected, strict=True)]
 
 
 def _has_judgements(pair: TablePair) -> bool:
@@ -170,27 +183,53 @@ def _has_judgements(pair: TablePair) -> bool:
 
 
 def _align(a: Side, b: Side, options: ForeignOptions) -> tuple[str, list[TablePair], list[str]]:
-    """The type of task that both are read as, empty for the datasets' own layout; pairs of tables, and notes."""
+    """The type of task that both are read as, empty for the datasets' own layout; pairs of tables, and notes.
+
+    Their own layout, unless that of a task compares a table or a column of the task that it does not.
+    """
     sides = _rename_columns((a, b), options.columns)
     pairs = _pair_tables(*(side.tables for side in sides))
-    if not options.task and all(_have_same_columns(pair) for pair in pairs):
+    own = _common_columns(pairs)
+    incomplete = any(common.columns for common in own.values())
+    may_pair = {pair.old is None for pair in pairs if pair.old is None or pair.new is None} == {True, False}
+    if not (options.task or incomplete or may_pair):
         return "", pairs, _pair_notes(pairs)
     try:
-        datasets = _read_as_task(sides, replace(options, columns={}))
+        datasets, unused = _read_as_task(sides, replace(options, columns={}))
     except DatasetError as error:
         if options.task:
             raise
         words = f"{a.name} and {b.name} are not read as a task ({error.what}): columns that both have are compared"
-        return "", pairs, [*_pair_notes(pairs), words]
-    tables: list[Tables] = []
-    notes: list[str] = []
-    for side, of_side in zip("AB", datasets, strict=True):
-        tables.append(_task_tables(of_side))
-        notes += dict.fromkeys(
-            f"{side}: {note}" for dataset in of_side for note in dataset.notes if note != UNKNOWN_LANGUAGE
-        )
-    pairs = _pair_tables(*tables)
-    return datasets[0][0].task.type.name, pairs, [*_pair_notes(pairs), *notes]
+        return "", pairs, [*_pair_notes(pairs), *([words] if incomplete else [])]
+    of_task = _pair_tables(*map(_task_tables, datasets))
+    ignored = [_ignored_columns(of_side, names) for of_side, names in zip(datasets, unused, strict=True)]
+    for number, pair in enumerate(of_task):
+        names = [f"-{name}" for name in ignored[0].get(pair.old, ())] + [
+            f"+{name}" for name in ignored[1].get(pair.new, ())
+        ]
+        of_task[number] = replace(pair, ignored=tuple(names))
+    every = {name for common in own.values() for name in common.types}  # for tables that the task calls otherwise
+    compared = {location: set(common.types) for location, common in own.items()}
+    gains = [set(common.types) - compared.get(at, every) for at, common in _common_columns(of_task).items()]
+    if not options.task and len(gains) <= len(own) and not any(gains):
+        return "", pairs, _pair_notes(pairs)
+    notes = [
+        f"{side}: {note}"
+        for side, of_side in zip("AB", datasets, strict=True)
+        for dataset in of_side
+        for note in dataset.notes
+        if note != UNKNOWN_LANGUAGE
+    ]
+    return datasets[0][0].task.type.name, of_task, [*_pair_notes(of_task), *dict.fromkeys(notes)]
+
+
+def _common_columns(pairs: Sequence[TablePair]) -> dict[Location | None, Common]:
+    """What the two tables of each pair have in common, by the location in B."""
+    return {
+        pair.new: common_columns(pair.old_frame, pair.new_frame)
+        for pair in pairs
+        if pair.old_frame is not None and pair.new_frame is not None
+    }
 
 
 def _rename_columns(sides: tuple[Side, Side], columns: Mapping[str, str]) -> list[Side]:
@@ -198,10 +237,7 @@ def _rename_columns(sides: tuple[Side, Side], columns: Mapping[str, str]) -> lis
 
     Raises UsageError for a column that neither has.
     """
-    found = [
-        {name for splits in side.tables.values() for frame in splits.values() for name in frame.collect_schema()}
-        for side in sides
-    ]
+    found = list(map(_column_names, sides))
     for own, other in columns.items():
         if not any(other in names for names in found):
             todo = "write our column first, then the one in the files: --map text=sentence"
@@ -211,6 +247,10 @@ def _rename_columns(sides: tuple[Side, Side], columns: Mapping[str, str]) -> lis
         replace(side, tables=rename_columns(side.tables, mapped)[0])
         for side, mapped in zip(sides, own_columns, strict=True)
     ]
+
+
+def _column_names(side: Side) -> set[str]:
+    return {name for splits in side.tables.values() for frame in splits.values() for name in frame.collect_schema()}
 
 
 def _pair_tables(old: Tables, new: Tables) -> list[TablePair]:
@@ -243,14 +283,6 @@ def _pair_names(olds: list[str], news: list[str]) -> list[tuple[str | None, str 
     return [(pairs.get(new), new) for new in news] + [(old, None) for old in olds if old not in pairs.values()]
 
 
-def _have_same_columns(pair: TablePair) -> bool:
-    return (
-        pair.old_frame is None
-        or pair.new_frame is None
-        or set(pair.old_frame.collect_schema()) == set(pair.new_frame.collect_schema())
-    )
-
-
 def _pair_notes(pairs: Sequence[TablePair]) -> list[str]:
     return [
         f"{'/'.join(pair.old)} of A is compared with {'/'.join(pair.new)} of B"
@@ -259,8 +291,12 @@ def _pair_notes(pairs: Sequence[TablePair]) -> list[str]:
     ]
 
 
-def _read_as_task(sides: Sequence[Side], options: ForeignOptions) -> list[list[ForeignDataset]]:
+def _read_as_task(
+    sides: Sequence[Side], options: ForeignOptions
+) -> tuple[list[list[ForeignDataset]], list[tuple[str, ...]]]:
     """The datasets of both sides in the layout of one type of task: the requested one, a release's, or what the columns say.
+
+    Also the columns of each side that are not read: names of labels, where the other side has numbers alone.
 
     Raises SourceError or UsageError where one of them cannot be read as it.
     """
@@ -270,7 +306,27 @@ def _read_as_task(sides: Sequence[Side], options: ForeignOptions) -> list[list[F
             task = _read_side_as(sides[0], None, options)[0].task.type.name
         except DatasetError:
             task = _read_side_as(sides[1], None, options)[0].task.type.name
-    return [_read_side_as(side, task, options) for side in sides]
+    datasets = [_read_side_as(side, task, options) for side in sides]
+    unused: list[tuple[str, ...]] = [(), ()]
+    named = ["label_text" in _column_names(side) for side in sides]
+    if named.count(True) == 1 and _have_numbers(datasets[named.index(False)]):
+        number = named.index(True)
+        unused[number] = ("label_text",)
+        tables = {
+            config: {split: frame.drop("label_text", strict=False) for split, frame in splits.items()}
+            for config, splits in sides[number].tables.items()
+        }
+        datasets[number] = _read_side_as(replace(sides[number], tables=tables), task, options)
+    return datasets, unused
+
+
+def _have_numbers(datasets: Sequence[ForeignDataset]) -> bool:
+    return all(
+        label.lstrip("-").isdigit()
+        for dataset in datasets
+        if isinstance(dataset.task, tasks.Classification)
+        for label in dataset.task.labels
+    )
 
 
 def _read_side_as(side: Side, task: str | None, options: ForeignOptions) -> list[ForeignDataset]:
@@ -278,20 +334,43 @@ def _read_side_as(side: Side, task: str | None, options: ForeignOptions) -> list
 
 
 def _task_tables(datasets: Sequence[ForeignDataset]) -> Tables:
-    """The tables of a task with its columns alone; labels of texts by their names, so that their numbers do not matter."""
+    """The tables of a task with its columns alone; labels of texts by their names, so that their numbers do not matter.
+
+    Ids and kinds of negatives that the reader adds to training pairs are left out.
+    """
     tables: Tables = {}
     for dataset in datasets:
         seen = set()
-        for layout in tasks.layouts(dataset.task):
-            config = "-".join(filter(None, (dataset.subset, layout.config)))
-            for split, frame in dataset.frames.get(layout.config, {}).items():
-                own = dataset.own_locations[layout.config, split]
-                if own in seen and layout.config != "queries":  # a corpus that splits share
-                    continue
-                seen.add(own)
-                names = [name for name in layout.columns if name in frame.collect_schema()]
-                tables.setdefault(config, {})[split] = frame.select(names).pipe(_name_labels, dataset.task)
+        for config, layout, split, frame, own in _located_tables(dataset):
+            if own in seen and layout.config != "queries":  # a corpus that splits share
+                continue
+            seen.add(own)
+            names = [name for name in layout.columns if name in frame.collect_schema()]
+            if isinstance(dataset.task, tasks.Contrastive):
+                present = {name.lstrip("_") for name in dataset.tables[own[0]][own[1]].collect_schema()}
+                names = [name for name in names if name in present or name not in ADDED]
+            tables.setdefault(config, {})[split] = frame.select(names).pipe(_name_labels, dataset.task)
     return tables
+
+
+def _located_tables(dataset: ForeignDataset) -> Iterator[tuple[str, tasks.Layout, str, pl.LazyFrame, Location]]:
+    """The tables of a dataset by config, with layout, split, frame, and the config and split of their files."""
+    for layout in tasks.layouts(dataset.task):
+        config = "-".join(filter(None, (dataset.subset, layout.config)))
+        for split, frame in dataset.frames.get(layout.config, {}).items():
+            yield config, layout, split, frame, dataset.own_locations[layout.config, split]
+
+
+def _ignored_columns(datasets: Sequence[ForeignDataset], unused: Sequence[str]) -> dict[Location | None, list[str]]:
+    """By table, the columns that the layout of a task does not have, `name (type)`; and these unused ones."""
+    ignored: dict[Location | None, list[str]] = {}
+    for dataset in datasets:
+        for config, layout, split, _, own in _located_tables(dataset):
+            names = {*layout.columns, *(name.replace("-", "_") for name in layout.columns)}
+            names |= {"_id"} if "id" in layout.columns else set()
+            others = [f"{name} ({kind})" for name, kind in dataset.schemas[own].items() if name not in names]
+            ignored[config, split] = [*others, *unused]
+    return ignored
 
 
 def _name_labels(frame: pl.LazyFrame, task: tasks.Task) -> pl.LazyFrame:
@@ -305,11 +384,11 @@ def _name_labels(frame: pl.LazyFrame, task: tasks.Task) -> pl.LazyFrame:
     return frame
 
 
-def _compare(pair: TablePair, exchanged: dict[tuple[str, str], pl.DataFrame]) -> TableDifference:
+def _compare(pair: TablePair, exchanged: Exchanged) -> TableDifference:
     """How a table differs.
 
-    exchanged: by subset and column of ids, the ids of A that are others in B. Those of documents and queries are added here, and
-    judgements and candidates are read with them.
+    exchanged: those of documents and queries are added here. Judgements and candidates are read with those of their own split, or
+    with all of them where splits share documents.
     """
     config, split = pair.new or pair.old or ("", "")
     old, new = pair.old_frame, pair.new_frame
@@ -320,15 +399,18 @@ def _compare(pair: TablePair, exchanged: dict[tuple[str, str], pl.DataFrame]) ->
         return TableDifference(config, split, "new", 0, rows, added=rows)
     subset, part = next(((config.removesuffix(part), part) for part in ID_COLUMNS if config.endswith(part)), ("", ""))
     columns = old.collect_schema()
-    for (other, column), ids in exchanged.items():
+    for (other, column), of_splits in exchanged.items():
+        ids = (
+            of_splits[split] if split in of_splits else pl.concat(of_splits.values()).unique("old", maintain_order=True)
+        )
         for name in {column, f"{column}s"} & set(columns) if config.startswith(other) else ():
             translated = pl.element() if is_list(columns[name]) else pl.col(name)
             translated = translated.cast(pl.String).replace(ids["old"], ids["new"])
             old = old.with_columns(pl.col(name).list.eval(translated) if is_list(columns[name]) else translated)
     difference, ids = compare_rows(config, split, old, new)
-    if part and len(ids):
-        key = subset, ID_COLUMNS[part]
-        exchanged[key] = pl.concat([exchanged.get(key, ids.clear()), ids]).unique("old", maintain_order=True)
+    difference = replace(difference, columns=(*difference.columns, *pair.ignored))
+    if part:
+        exchanged.setdefault((subset, ID_COLUMNS[part]), {})[split] = ids
     return difference
 
 
@@ -339,7 +421,7 @@ def _differences(table: TableDifference) -> list[str]:
         "tables": table.state in {"new", "gone"},
         "rows": rows and table.state == "changed",
         "folded": table.folded,
-        "ids": table.new_ids,
+        "ids": table.differing.get("id"),
         "labels": table.labels,
         "order": table.reordered,
         "columns": table.columns,

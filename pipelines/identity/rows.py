@@ -1,4 +1,4 @@
-"""Which rows of two tables are the same, and what became of the others: an order-free comparison that needs no ids.
+"""Which rows of two tables are the same, changed, removed or added: a comparison that needs no ids and no order.
 
 Rows are paired one to one, in stages, each among what the stage before has left:
 
@@ -12,7 +12,7 @@ compared by hashes of 64 bits: of two tables of a million rows, one comparison i
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -31,6 +31,15 @@ TEXTS = {*TEXT_NAMES, *FIRST, *SECOND, *QUERY, *POSITIVE, "sentences", "negative
 JUDGEMENTS = {*JUDGED, "label_text", "id", "_id", "query-id", "corpus-id", "corpus-ids"}  # what holds no text
 NO_IDS = pl.DataFrame(schema={"old": pl.String, "new": pl.String})
 EXCHANGED = 0.9  # of the pairs of the same texts have to agree on an exchange of labels
+LARGE = 2.0**63  # beyond all values of an Int64
+# The type as which values of two types are compared: numbers of 64 bits as those of 32 that somebody made of them, ids as texts.
+COMMON: Mapping[Any, set[Any]] = {
+    pl.Float32: {pl.Float64, pl.Int64, pl.Int128, pl.Boolean},
+    pl.Float64: {pl.Int64, pl.Int128, pl.Boolean},
+    pl.Int128: {pl.Int64, pl.Boolean},
+    pl.Int64: {pl.Boolean},
+    pl.String: {pl.Int64, pl.Int128},
+}
 STAGES = ((WHOLE,), (TEXT, ID), (TEXT,), (FOLDED,), (ID,))
 
 
@@ -40,7 +49,7 @@ class TableDifference:
 
     config, split: its names in B, or in A where B lacks it. old: `config/split` in A where it has another name there. state:
     `same`, `reordered` (the same rows in another order), `changed`, `new` or `gone`. before, after: rows. equal: rows with the
-    same values. reordered: whether these come in another order. new_ids: rows of which only the id differs.
+    same values. reordered: whether these come in another order. new_ids: rows that differ in their id alone.
 
     changed: the other pairs. same_text: of these, the same texts, at least folded, while another column differs. folded: only the
     texts differ, in what `fold_text_1` ignores. same_id: the texts differ. differing: by column, in how many pairs it differs.
@@ -120,6 +129,18 @@ def common_columns(old: pl.LazyFrame, new: pl.LazyFrame) -> Common:
     return Common(types, tuple(columns), {name: pair for name, pair in names.items() if pair[0] != pair[1]})
 
 
+def _with_whole_numbers(common: Common, old: pl.LazyFrame, new: pl.LazyFrame) -> Common:
+    """Whole numbers beside floats that are whole are compared as whole numbers: floats of 64 bits round those above 2**53."""
+    types = dict(common.types)
+    old_types, new_types = old.collect_schema(), new.collect_schema()
+    for frame, own, other in ((old, old_types, new_types), (new, new_types, old_types)):
+        mixed = [name for name in types if own[name].is_float() and other[name].is_integer()]
+        whole = [((pl.col(name) == pl.col(name).floor()) & (pl.col(name).abs() < LARGE)).all() for name in mixed]
+        are_whole = frame.select(whole).collect(engine="streaming").row(0) if mixed else ()
+        types |= {name: _widest(other[name]) for name, is_whole in zip(mixed, are_whole, strict=True) if is_whole}
+    return replace(common, types=types)
+
+
 def _unify(one: Any, other: Any) -> Any:
     """The type as which the values of two types can be compared; None where there is none."""
     if is_list(one) and is_list(other):
@@ -128,18 +149,14 @@ def _unify(one: Any, other: Any) -> Any:
     kinds = {_widest(one), _widest(other)} - {pl.Null}
     if len(kinds) < 2:
         return next(iter(kinds), pl.Null)
-    if kinds == {pl.Int64, pl.Float64}:
-        return pl.Float64
-    if kinds == {pl.Int64, pl.Boolean}:
-        return pl.Int64
-    return pl.String if kinds == {pl.Int64, pl.String} else None  # ids
+    return next((kind for kind, others in COMMON.items() if kind in kinds and kinds - {kind} <= others), None)
 
 
 def _widest(kind: Any) -> Any:
     if kind.is_integer():
-        return pl.Int64
+        return pl.Int128 if kind in (pl.UInt64, pl.UInt128, pl.Int128) else pl.Int64
     if kind.is_float():
-        return pl.Float64
+        return pl.Float64 if kind == pl.Float64 else pl.Float32
     return pl.String if isinstance(kind, pl.Categorical | pl.Enum) else kind
 
 
@@ -184,8 +201,10 @@ def _applies(stage: Sequence[str], common: Common) -> bool:
 def _hash_rows(frame: pl.LazyFrame, common: Common) -> pl.DataFrame:
     """For every row its position, and hashes of all its values, of its texts and of its ids."""
     parts = {WHOLE: list(common.types), TEXT: common.texts, ID: list(common.ids)}
-    keys = [pl.struct(names).hash(0).alias(name) for name, names in parts.items() if names]
-    return frame.with_row_index(POSITION).select(POSITION, *keys).collect(engine="streaming").sort(POSITION)
+    keys = {name: pl.struct(names).hash(0) for name, names in parts.items() if names}
+    if common.ids:  # a null names no row, and pairs with none
+        keys[ID] = pl.when(pl.all_horizontal(pl.col(common.ids).is_not_null())).then(keys[ID])
+    return frame.with_row_index(POSITION).select(POSITION, **keys).collect(engine="streaming").sort(POSITION)
 
 
 def _with_folded(frame: pl.LazyFrame, left: pl.DataFrame, common: Common) -> pl.DataFrame:
@@ -207,9 +226,9 @@ def compare_rows(config: str, split: str, old: pl.LazyFrame, new: pl.LazyFrame) 
 
     Labels that have another name or number in B, one to one over the pairs of the same texts, count as equal and are named.
     """
-    common = common_columns(old, new)
-    old, new = (frame.select(pl.col(name).cast(kind) for name, kind in common.types.items()) for frame in (old, new))
+    common = _with_whole_numbers(common_columns(old, new), old, new)
     before, after = count_rows(old), count_rows(new)
+    old, new = (frame.select(pl.col(name).cast(kind) for name, kind in common.types.items()) for frame in (old, new))
     if not common.types:
         nothing = TableDifference(
             config, split, "changed", before, after, removed=before, added=after, columns=common.columns
@@ -227,7 +246,9 @@ def compare_rows(config: str, split: str, old: pl.LazyFrame, new: pl.LazyFrame) 
         pairing = pair_rows(old, new, common)
     differing, own = _differing_columns(old, new, pairing, common)
     folded = own.filter((pl.col("stage") == STAGES.index((FOLDED,))) & pl.col("only_texts"))
-    same_id = own.filter(pl.col("stage") == STAGES.index((ID,)))
+    same_id = own.filter(
+        (pl.col("stage") == STAGES.index((ID,))) & pl.lit(bool(common.texts))
+    )  # judgements have no texts
     equal = pairing.pairs.filter(pl.col("stage") == 0)
     reordered = not equal["new"].is_sorted()
     new_ids = len(pairing.pairs) - len(equal) - len(own)
@@ -257,7 +278,7 @@ def compare_rows(config: str, split: str, old: pl.LazyFrame, new: pl.LazyFrame) 
 
 
 def _exchanged_labels(old: pl.LazyFrame, new: pl.LazyFrame, pairing: Pairing, column: str) -> dict[str, str]:
-    """The label of B for each of A, as text, where another name or number stands for each; empty where labels are the same."""
+    """The name that each label of A has in B, as text, where labels have other names or numbers; empty where they do not."""
     same = pairing.pairs.filter(pl.col("stage") <= 2)
     values = []
     for frame in (old, new):
@@ -266,11 +287,13 @@ def _exchanged_labels(old: pl.LazyFrame, new: pl.LazyFrame, pairing: Pairing, co
             label = pl.when(label.list.len() == 1).then(label.list.first())
         values.append(frame.select(label.cast(pl.String).alias(column)).collect(engine="streaming")[column])
     texts = {name: series.gather(same[name]) for name, series in zip(("old", "new"), values, strict=True)}
-    counts = pl.DataFrame(texts).drop_nulls().group_by("old", "new").len().sort("len", "new", descending=[True, False])
-    main = counts.group_by("old", maintain_order=True).first()
+    counts = pl.DataFrame(texts).drop_nulls().group_by("old", "new").len()
+    counts = counts.sort("len", "new", "old", descending=[True, False, False])
+    main = counts.filter(pl.col("old").is_first_distinct() & pl.col("new").is_first_distinct())
     moved = main.filter(main["old"] != main["new"]).sort("old")
-    before, after, every = set(moved["old"]), set(moved["new"]), set(values[0])
-    one_to_one = main["new"].n_unique() == len(main) and (before == after or every.isdisjoint(after))
+    before, after = set(moved["old"]), set(moved["new"])
+    every = [set(series.unique()) for series in values]
+    one_to_one = before == after or (before.isdisjoint(every[1]) and after.isdisjoint(every[0]))
     clear = int(main["len"].sum()) >= EXCHANGED * int(counts["len"].sum())
     return dict(moved.select("old", "new").iter_rows()) if clear and one_to_one else {}
 
@@ -304,8 +327,8 @@ def _differing_columns(
 
 
 def _exchanged_ids(old: pl.LazyFrame, new: pl.LazyFrame, pairing: Pairing) -> pl.DataFrame:
-    """The ids of rows with the same texts, where they differ: `old` and `new`."""
-    same = pairing.pairs.filter(pl.col("stage").is_between(1, 2))
+    """The ids of rows with the same texts, at least folded, where they differ: `old` and `new`."""
+    same = pairing.pairs.filter(pl.col("stage").is_between(1, 3))
     ids = {
         name: frame.select("id").collect(engine="streaming")["id"].cast(pl.String).gather(same[name])
         for name, frame in (("old", old), ("new", new))

@@ -100,16 +100,17 @@ def diff(
     task: str | None,
     subset: str | Sequence[str],
     columns: Mapping[str, str],
-    allow: Sequence[str],
+    allow: str | Sequence[str],
     output: Location | None,
 ) -> Difference:
     """What differs between two datasets; see embedding_datasets."""
-    if unknown := [word for word in allow if word not in ALLOWED]:
-        raise UsageError(f"allow={unknown[0]!r} is no kind of difference", expected=", ".join(ALLOWED))
+    allowed = (*USUAL, *_texts(allow))
+    if unknown := [word for word in allowed if word not in ALLOWED]:
+        raise UsageError(f"unknown kind of difference: allow={unknown[0]!r}", expected=", ".join(ALLOWED))
     options = ForeignOptions(task, (), _texts(subset), None, columns)
     with _in_python():
         sides = [_side(data, options, output) for data in (a, b)]
-        return Difference(**compare_datasets(sides[0], sides[1], options, (*USUAL, *allow)))
+        return Difference(**compare_datasets(sides[0], sides[1], options, allowed))
 
 
 def _side(data: object, options: ForeignOptions, output: Location | None) -> Side:
