@@ -40,11 +40,11 @@ logger = logging.getLogger(__name__)
 
 def parser(command: str, description: str, examples: str) -> argparse.ArgumentParser:
     """A parser with a --help that teaches: what the command does, its options, examples, exit codes."""
-    examples = examples.replace(f"{installation.NAME} ", f"{PROGRAM} ")
     created = argparse.ArgumentParser(
         prog=f"{PROGRAM} {command}",
         description=description,
-        epilog=f"examples:\n{examples}\n\nexit codes: 0 done, 1 failed, 2 usage, 3 a source is missing or wrong, "
+        epilog="examples:\n" + examples.replace(f"{installation.NAME} ", f"{PROGRAM} ") + "\n\n"
+        "exit codes: 0 done, 1 failed, 2 usage, 3 a source is missing or wrong, "
         "4 findings forbid it, 5 publishing failed",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
