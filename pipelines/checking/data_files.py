@@ -1,7 +1,7 @@
 """The files of anybody's data: their bytes, which of them a name leads to, and the tables that they make.
 
 A dataset is a folder with the layout of a Hub repository, and paths are relative to it (`data/test-00000-of-00001.parquet`). The
-listing is enough: a repository is resolved before any file is downloaded. `datasets` itself resolves it
+listing is enough: a repository is resolved before any file is downloaded. It is resolved as `datasets` does it
 (pipelines.release.resolution), except a repository without `configs` whose files are named after configs: corpus.jsonl,
 queries/test.parquet, en/train.csv. `datasets` puts all of them into one config, and mteb reads each by itself; so does this
 module.
