@@ -6,12 +6,16 @@ import inspect
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
 import pytest
+from huggingface_hub import HfApi, constants, file_download
+from huggingface_hub.utils import _http
 
 from builders.catalogue import Definition
 from builders.errors import PublishError
@@ -38,6 +42,42 @@ FAULTS = {
     "412": Fault(status=412),
     "a stall after execution": Fault(stall=True, executed=True),
 }
+
+
+XET_SETTINGS = {  # instead of those that connecting to a Hub sets, for good, in the environment
+    "HF_XET_CLIENT_RETRY_MAX_ATTEMPTS": "1",
+    "HF_XET_CLIENT_RETRY_BASE_DELAY": "10ms",
+    "HF_XET_CLIENT_CONNECT_TIMEOUT": "5s",
+    "HF_XET_CLIENT_READ_TIMEOUT": "300ms",
+}
+
+
+def put_online(patch: pytest.MonkeyPatch, read: float = 0.2) -> list[float]:
+    """Put huggingface_hub online, without Xet, telemetry, login or real sleeps; return the list of its waiting times."""
+    waits: list[float] = []
+    patch.setattr(constants, "HF_HUB_OFFLINE", False)
+    patch.setattr(constants, "HF_HUB_DISABLE_XET", True)
+    patch.setattr(constants, "HF_HUB_DISABLE_TELEMETRY", True)
+    patch.setattr(constants, "HF_HUB_DOWNLOAD_TIMEOUT", read)
+    patch.setattr(constants, "HF_TOKEN_PATH", "/nowhere/token")
+    patch.delenv("HF_TOKEN", raising=False)
+    for name, value in XET_SETTINGS.items():
+        patch.setenv(name, value)
+    for module in (file_download, _http):
+        patch.setattr(module, "time", SimpleNamespace(sleep=waits.append))
+    return waits
+
+
+@contextmanager
+def connected(hub: LoopbackHub, cache: Path, *, retries: int, read: float) -> Iterator[None]:
+    """Let commands that run in this process publish to a Hub, with few retries and short timeouts."""
+    with pytest.MonkeyPatch.context() as patch:
+        put_online(patch, read)
+        patch.setattr(client, "HfApi", lambda endpoint, **more: HfApi(endpoint=endpoint or hub.url, **more))
+        patch.setattr(client, "Patience", lambda **_: patience(retries=retries, read=read))
+        patch.setenv("HF_TOKEN", WRITER)
+        patch.setenv("EMBEDDING_DATASETS_CACHE", str(cache))
+        yield
 
 
 def patience(waits: list[float] | None = None, *, retries: int = 3, read: float = 0.2) -> Patience:
