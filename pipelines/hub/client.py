@@ -287,6 +287,7 @@ def call_failed(hub: HubClient, what: str, repo: str, trouble: Trouble, *, denie
     """The error that a call for a repository ends in. denied: what to do where the token has no right to it."""
     verb = "write to" if hub.error is PublishError else "read"
     todo = {
+        400: "run the command again; if the Hub refuses it again, its words say why",
         401: "log in again (hf auth login), or set HF_TOKEN to a token that is valid",
         403: denied or f"use a token that may {verb} {repo} (HF_TOKEN, or hf auth login)",
         404: "see that the name is right; a private repository needs a token that may read it",
