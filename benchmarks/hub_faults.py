@@ -103,7 +103,7 @@ def content(hub: LoopbackHub) -> dict[str, tuple[int, dict[str, dict[str, bytes]
 
 def events(folder: Path) -> list[bytes]:
     """The lines of the record."""
-    return [line for path in sorted(folder.glob("record/refs/*")) for line in path.read_bytes().splitlines()]
+    return [line for path in sorted(folder.glob("record/refs/*.jsonl")) for line in path.read_bytes().splitlines()]
 
 
 def find_damage(hub: LoopbackHub, before: dict[str, Repo], expected: Any) -> Iterator[str]:
