@@ -59,6 +59,19 @@ def test_an_answer_of_another_form_is_an_error_and_the_same_command_finishes(
     assert publish(hub, dataset, outcome, options, read=5.0).state == "published"
 
 
+def test_files_that_a_proxy_takes_for_the_hub_are_missed_in_the_commit_and_sent_by_the_next_run(
+    hub: LoopbackHub, options: PublishOptions, releases: Any
+) -> None:
+    dataset, outcome = first(releases())
+    hub.fail_at["/uploads/"] = Fault(status=200)
+    with pytest.raises(PublishError, match="committing failed") as caught:
+        publish(hub, dataset, outcome, options, read=5.0)
+    assert "the content was not uploaded" in (caught.value.found or "")
+    assert caught.value.todo == "run the command again; if the Hub refuses it again, its words say why"
+    hub.stop_failing()
+    assert publish(hub, dataset, outcome, options, read=5.0).state == "published"
+
+
 def test_a_listing_that_stalls_ends_too(hub: LoopbackHub, options: PublishOptions, releases: Any) -> None:
     publish(hub, *first(releases()), options)
     connection = client.connect(PublishError, endpoint=hub.url, token=WRITER, patience=patience(retries=0, read=0.1))
