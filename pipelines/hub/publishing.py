@@ -57,8 +57,8 @@ def record_publication(hub: HubClient, plan: Plan, commit: str, options: Publish
         event = replace(event, event="observed", why="its tag was found, and not recorded")
     elif recorded is not None:
         gone = "" if recorded.commit == commit else f", and commit {recorded.commit} no longer holds the release"
-        event = replace(event, event="restore", why=f"the tag was missing{gone}")
-    if recorded is None or not found:
+        event = replace(event, event="restore", why=f"the tag was {'found' if found else 'missing'}{gone}")
+    if recorded is None or not found or recorded.commit != commit:
         _record(hub, plan, event, options)
 
 
