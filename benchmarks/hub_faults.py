@@ -127,7 +127,8 @@ def judge(
     lines, printed, damage = events(folder), done.stdout + done.stderr, list(find_damage(hub, before, expected))
     damage += [f"{text} is printed" for text in ("Traceback", WRITER) if text in printed]
     if lines[: len(recorded)] != recorded or any(
-        event["commit"] not in {None, *hub.repos[event["repo"]].commits} for event in map(json.loads, lines)
+        event["commit"] not in {None, *hub.repos[event["repo"]].commits}
+        for event in map(json.loads, lines[len(recorded) :])
     ):
         damage.append(f"the record: {lines}")
     if done.returncode not in (0, 5, -9) or (done.returncode == 5) != ("to do:" in done.stderr):

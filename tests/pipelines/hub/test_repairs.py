@@ -338,3 +338,30 @@ def test_a_recorded_commit_that_cannot_be_read_now_is_not_published_again(world:
         world.publish("1.0.0")
     world.hub.stop_failing()
     assert (world.publish("1.0.0").commit, len(world.repo.commits)) == (commit, commits)
+
+
+def test_main_gets_no_file_that_arrives_other_than_the_tag_has_it(world: World) -> None:
+    tree, newest = world.hub.tree(REPO, "v1.0.0"), world.tag("2.0.0")
+    world.hub.commit(REPO, {**dict.fromkeys(world.hub.tree(REPO).keys() - tree.keys()), **tree})
+    world.hub.fail_at[f"/{newest}/README.md"] = Fault(status=200)
+    moves = len(world.repo.moves)
+    with pytest.raises(PublishError, match="the file that arrived is not the one on the Hub"):
+        world.repair()
+    assert len(world.repo.moves) == moves
+    world.hub.stop_failing()
+    world.repair()
+    assert world.hub.tree(REPO) == world.hub.tree(REPO, "v2.0.0")
+
+
+@pytest.mark.parametrize("kind", ["tag", "branch"])
+def test_a_ref_keeps_its_name_until_its_commit_has_another(world: World, kind: str) -> None:
+    theirs = world.hub.commit(REPO, {"notes.txt": b"mine"}, branch="main")
+    refs = world.repo.tags if kind == "tag" else world.repo.branches
+    refs["v1.0.0"] = theirs
+    world.hub.fail_at[f"/{kind}/"] = Fault(status=200)  # as if done; a proxy may have answered
+    with pytest.raises(PublishError, match=r"set-aside-v1\.0\.0-\w+ is not on its commit"):
+        world.repair()
+    assert refs["v1.0.0"] == theirs
+    world.hub.stop_failing()
+    world.repair()
+    assert refs[f"set-aside-v1.0.0-{theirs[:12]}"] == theirs
