@@ -71,6 +71,18 @@ class Mining:
     options: Mapping[str, Any]
 
 
+AS_PUBLISHED = "0.1.0"  # the version whose rows are the published ones, where the draw of these is not recorded
+PUBLISHED_NOTES = (
+    "The published rows in their order, taken from the raw source by a file of keys:"
+    " scores on them compare with the leaderboard's."
+)
+
+
+def published_key(dataset: str) -> str:
+    """The key of the raw file that says which raw records were published as a dataset."""
+    return f"published-{dataset}"
+
+
 def version_key(version: str) -> tuple[int, ...]:
     """Sort key of a version: its numbers, so that 10.0.0 comes after 9.0.0."""
     return tuple(int(number) for number in version.split("."))
@@ -225,7 +237,8 @@ class Dataset:
     the source, a licence id as in Source. mining: where some versions of training data have mined negatives. own_rows: why the
     rows of 1.0.0 are not those that were published, though its recipe is; empty where they are taken over unchanged. training:
     for keys of raw files, those of the source's training split, where the dataset lacks it: the recipe makes tables of them too.
-    by_design: the kinds of findings that its design implies, in all versions, each with the reason.
+    by_design: the kinds of findings that its design implies, in all versions, each with the reason. published: for
+    AS_PUBLISHED, all records of the raw source in its order, with an id (String) and the columns of the task.
     """
 
     name: str
@@ -246,6 +259,7 @@ class Dataset:
     own_rows: str = ""
     training: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     by_design: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    published: Callable[[RawFiles], pl.DataFrame | pl.LazyFrame] | None = None
 
     @property
     def group(self) -> str:
@@ -253,6 +267,11 @@ class Dataset:
         if isinstance(self.task, Contrastive):
             return TRAINING
         return self.benchmark.name if self.benchmark else OTHER
+
+    @property
+    def first(self) -> str:
+        """The first version that its recipe makes."""
+        return min(self.versions.keys() - {AS_PUBLISHED}, key=version_key)
 
     @property
     def newest(self) -> str:
@@ -266,6 +285,8 @@ class Dataset:
 
     def options(self, version: str, *, sample: bool = False) -> dict[str, Any]:
         """Every number of the recipe under its name: defaults, then the version's, then the golden sample's."""
+        if version == AS_PUBLISHED:
+            return {}  # the recipe has no part in it
         options = _default_options(self.recipe, self.mining) | dict(self.versions[version].options)
         return options | dict(self.sample) if sample else options
 
@@ -289,11 +310,12 @@ def dataset(
     own_rows: str = "",
     training: Mapping[str, str] | None = None,
     by_design: Mapping[str, str] | None = None,
+    published: Callable[[RawFiles], pl.DataFrame | pl.LazyFrame] | None = None,
 ) -> Callable[[Callable[..., Tables]], Dataset]:
     """Turn a recipe into a Dataset.
 
     needs: as a plain tuple, all files for every split. benchmark: by name. languages: default: the folder's (LANGUAGES). prompts:
-    default: those that the paper prints for a dataset of this name.
+    default: those that the paper prints for a dataset of this name. published: as in Dataset; adds the version AS_PUBLISHED.
 
     Raises ValueError for a malformed name or version, an unknown benchmark or one whose demands are not met, missing languages,
     splits without files, or options the recipe does not have.
@@ -303,6 +325,8 @@ def dataset(
         if not NAME.fullmatch(name):
             raise ValueError(f"a dataset's name is lower-case words joined by '-', not {name!r}")
         full = {number: note if isinstance(note, Version) else Version(note) for number, note in versions.items()}
+        if published is not None:
+            full = {AS_PUBLISHED: Version(PUBLISHED_NOTES, needs=(published_key(name),))} | full
         per_split = dict.fromkeys(task.splits, needs) if isinstance(needs, tuple) else dict(needs)
         if not full or not all(VERSION.fullmatch(number) for number in full):
             raise ValueError(f"{name}: versions are numbers like 1.0.0, not {sorted(versions)}")
@@ -334,6 +358,7 @@ def dataset(
             own_rows=own_rows,
             training=training or {},
             by_design=by_design or {},
+            published=published,
         )
 
     return declare

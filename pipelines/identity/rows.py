@@ -266,11 +266,19 @@ def _exchanged_labels(old: pl.LazyFrame, new: pl.LazyFrame, pairing: Pairing, co
             label = pl.when(label.list.len() == 1).then(label.list.first())
         values.append(frame.select(label.cast(pl.String).alias(column)).collect(engine="streaming")[column])
     texts = {name: series.gather(same[name]) for name, series in zip(("old", "new"), values, strict=True)}
-    counts = pl.DataFrame(texts).drop_nulls().group_by("old", "new").len().sort("len", "new", descending=[True, False])
+    return find_exchange(pl.DataFrame(texts), set(values[0]))
+
+
+def find_exchange(pairs: pl.DataFrame, labels: set[str | None]) -> dict[str, str]:
+    """Which labels have another name, one to one; empty where they do not.
+
+    pairs: labels of the same text, columns `old` and `new` (String). labels: all old ones.
+    """
+    counts = pairs.drop_nulls().group_by("old", "new").len().sort("len", "new", descending=[True, False])
     main = counts.group_by("old", maintain_order=True).first()
     moved = main.filter(main["old"] != main["new"]).sort("old")
-    before, after, every = set(moved["old"]), set(moved["new"]), set(values[0])
-    one_to_one = main["new"].n_unique() == len(main) and (before == after or every.isdisjoint(after))
+    before, after = set(moved["old"]), set(moved["new"])
+    one_to_one = main["new"].n_unique() == len(main) and (before == after or labels.isdisjoint(after))
     clear = int(main["len"].sum()) >= EXCHANGED * int(counts["len"].sum())
     return dict(moved.select("old", "new").iter_rows()) if clear and one_to_one else {}
 
