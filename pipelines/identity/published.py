@@ -41,8 +41,9 @@ SHOWN = 5
 class Provenance:
     """Where published rows come from.
 
-    keys: as builders.shaping.published.COLUMNS. several: for how many of them several records have the text and label; the first was
-    taken. absent: the first texts that no record has. labels: labels of the source by their published names, where they differ.
+    keys: as builders.shaping.published.COLUMNS. several: for how many of them several records have the text and label; the first
+    was taken. absent: the first texts that no record has. labels: labels of the source by their published names, where these
+    differ.
     """
 
     keys: pl.DataFrame
