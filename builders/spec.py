@@ -286,7 +286,7 @@ class Dataset:
     def options(self, version: str, *, sample: bool = False) -> dict[str, Any]:
         """Every number of the recipe under its name: defaults, then the version's, then the golden sample's."""
         if version == AS_PUBLISHED:
-            return {}  # the recipe has no part in it
+            return {"partial": False}  # the recipe has no part in it; True accepts that rows are lacking
         options = _default_options(self.recipe, self.mining) | dict(self.versions[version].options)
         return options | dict(self.sample) if sample else options
 
@@ -325,13 +325,14 @@ def dataset(
         if not NAME.fullmatch(name):
             raise ValueError(f"a dataset's name is lower-case words joined by '-', not {name!r}")
         full = {number: note if isinstance(note, Version) else Version(note) for number, note in versions.items()}
-        if published is not None:
-            full = {AS_PUBLISHED: Version(PUBLISHED_NOTES, needs=(published_key(name),))} | full
         per_split = dict.fromkeys(task.splits, needs) if isinstance(needs, tuple) else dict(needs)
         if not full or not all(VERSION.fullmatch(number) for number in full):
             raise ValueError(f"{name}: versions are numbers like 1.0.0, not {sorted(versions)}")
         if set(per_split) != set(task.splits):
             raise ValueError(f"{name}: `needs` names the splits {sorted(per_split)}, its task {sorted(task.splits)}")
+        if published is not None:  # a published row may come from any record, whatever splits the source has
+            files = dict.fromkeys(key for keys in per_split.values() for key in keys)
+            full = {AS_PUBLISHED: Version(PUBLISHED_NOTES, needs=(*files, published_key(name)))} | full
         asked = {option for version in full.values() for option in version.options} | set(sample or {})
         if unknown := sorted(asked - set(_default_options(recipe, mining))):
             raise ValueError(f"{name}: the recipe has no option {', '.join(unknown)}")

@@ -144,13 +144,14 @@ def read_filled_prose(dataset: Dataset, manifest: Manifest) -> Prose:
 
 PUBLISHED_RECIPE = """\
 The rows of the published dataset, in its order. A file of keys says which record of the raw source each of them is, and what was
-changed: nothing (exact), white space at the ends (trimmed), or every run of white space (spaced). Nothing is drawn or cleaned.
-"Observed" below counts the rows. Columns: {columns}; the label of a record is that of {first}."""
+changed: nothing (exact), white space at the ends (trimmed), every run of white space (spaced), line feeds, written as the two
+characters `\\n` (escaped), or case, punctuation and white space (folded). Nothing is drawn or cleaned. Columns: {columns}; the label
+of a record is that of {first}. "Observed" counts the rows."""
 PUBLISHED_DECISIONS = """\
 - The keys come from a comparison of the published copy with the raw source. Of several records with the same text and label the
   first counts.
-- Rows that only equal a record after folding, have another label there, or are in no record cannot be made. A complete release
-  has none of them."""
+- Rows that equal a record only ignoring case, punctuation and white space, have another label there, or are in no record cannot
+  be made. A complete release has none of them."""
 
 
 def _describe_recipe(dataset: Dataset, manifest: Manifest) -> str:

@@ -42,6 +42,7 @@ Names = list[tuple[str, str]]  # datasets of one source, with their versions
 def main() -> int:
     """Build what the command line names; returns the exit code: that of the first dataset that failed, if any did."""
     options = command.parse(parser(), _check_options)
+    from builders.spec import AS_PUBLISHED
     from pipelines.build_report.outcomes import failure_to_json
     from pipelines.build_report.redaction import Failure, failure_of
     from pipelines.make import BuildSettings
@@ -53,6 +54,10 @@ def main() -> int:
     raw = replace(command.raw_settings(options), unpinned=tuple(options.unpinned))
     chosen = (options.splits, options.sample, options.limit)
     _require_files(datasets, options.unpinned)
+    others = [f"{definition.dataset.name}@{version}" for definition, version in datasets if version != AS_PUBLISHED]
+    if options.partial and others:
+        todo = f"name {others[0].partition('@')[0]}@{AS_PUBLISHED}, or leave it out"
+        raise UsageError(f"--partial is for versions {AS_PUBLISHED}", found=others[0], todo=todo)
     settings = BuildSettings(options.output, raw, *chosen, options.force, options.findings, partial=options.partial)
     if options.dry_run:
         return _dry_run(datasets, settings, options.push, as_json=options.json)

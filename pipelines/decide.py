@@ -132,7 +132,8 @@ def _find_published(definition: Definition, others: Sequence[Definition], option
     """Write which raw records the rows of a published copy are; returns 1 where some cannot be made from the raw source."""
     import tempfile
 
-    from builders.spec import RawFiles, published_key
+    from builders.catalogue import needed_files
+    from builders.spec import AS_PUBLISHED, RawFiles, published_key
     from pipelines.checking.columns import parse_column_map
     from pipelines.checking.datasets import ForeignOptions
     from pipelines.identity import published
@@ -145,12 +146,16 @@ def _find_published(definition: Definition, others: Sequence[Definition], option
     if others:
         found = ", ".join(each.dataset.name for each in (definition, *others))
         raise UsageError(f"{options.name!r} means several datasets", found=found, todo="name one of them")
-    keys = dict.fromkeys(key for split in dataset.task.splits for key in dataset.needs[split])
-    with show_stages(dataset.name), tempfile.TemporaryDirectory() as scratch:
-        side = read_side(options.published, ForeignOptions(columns=parse_column_map(options.map)), options.output)
-        files = {key: locate(source, key, settings).raw for key in keys}
-        found_rows = published.find_records(dataset, RawFiles(dataset.task.splits, files, Path(scratch)), side)
+    if dataset.published is None:
+        todo = f"its version {dataset.first} takes over the published rows, or they are in several tables"
+        raise UsageError(f"{dataset.name} has no version {AS_PUBLISHED}", todo=todo)
     raw = _raw_file(source, published_key(dataset.name), settings)
+    keys = needed_files(definition, dataset.task.splits, AS_PUBLISHED)
+    columns = parse_column_map(options.map)
+    with show_stages(dataset.name), tempfile.TemporaryDirectory() as scratch:
+        side = read_side(options.published, ForeignOptions(), options.output)
+        files = {key: locate(source, key, settings).raw for key in keys if key != published_key(dataset.name)}
+        found_rows = published.find_records(dataset, RawFiles(dataset.task.splits, files, Path(scratch)), side, columns)
     with lock_cached_file(settings.cache / raw.name, raw.name, activity="writing"):
         published.write_keys(raw.path, dataset.name, found_rows, side)
     command.print_page([str(raw.path), *published.describe(found_rows)])
@@ -242,6 +247,11 @@ def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespa
     """Exit with a usage error where options do not fit together."""
     if options.raw_dir is None:
         arguments.error("--raw-dir is needed: the decisions are written to DIR/<source>/")
+    others = [name for name in ("--model", "--only", "--compare") if getattr(options, name[2:])]
+    if options.published and others:
+        arguments.error(f"{others[0]} is for models, not for --published")
+    if options.map and not options.published:
+        arguments.error("--map is for --published")
 
 
 if __name__ == "__main__":

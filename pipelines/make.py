@@ -183,6 +183,7 @@ def _plan_release(
     dataset, module = definition.dataset, definition.entry.module
     unpinned = _unpinned(settings, definition)
     options = options_as_read(dataset.options(version, sample=settings.sample or bool(unpinned)))
+    options |= {"partial": True} if settings.partial else {}
     return Manifest(
         format=FORMAT,
         dataset=dataset.name,

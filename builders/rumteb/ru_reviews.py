@@ -2,11 +2,11 @@
 
 import polars as pl
 
+from builders.published import published_files
 from builders.raw_files import github
 from builders.reading.csv import read_loose_csv
 from builders.shaping.cleaning import DEDUPLICATED, deduplicate_texts
 from builders.shaping.labels import label_numbers
-from builders.shaping.published import published_files
 from builders.shaping.sampling import draw_splits
 from builders.spec import OWN_DRAW, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Classification

@@ -1,7 +1,8 @@
-"""Which raw records the rows of a published dataset are, for the file of keys that builders.shaping.published describes.
+"""Which raw records the rows of a published dataset are, for the file of keys that builders.published describes.
 
 A published row is the record with the same text and label; of several, the first in the source. Where there is none, the changes
-of builders.shaping.published are tried in their order, then whether texts are equal after folding, then other labels.
+of builders.published are tried in their order, then whether texts are equal after folding, then other labels. Labels that
+have another name in the copy, one to one, are the same: the texts that both have tell which they are.
 """
 
 import json
@@ -14,25 +15,39 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builders import tasks
-from builders.errors import UsageError
+from builders.errors import SourceError, UsageError
+from builders.published import (
+    CHANGES,
+    COLUMNS,
+    FORMAT,
+    KEY,
+    NOT_MADE,
+    content_digests,
+    join_names,
+    label_names,
+    number_records,
+)
+from builders.shaping.benchmark_index import header_metadata
 from builders.shaping.folding import fold_text_1
-from builders.shaping.published import CHANGES, COLUMNS, FORMAT, KEY, NOT_MADE
-from builders.spec import AS_PUBLISHED, Dataset, RawFiles
+from builders.spec import Dataset, RawFiles
 from cards.markdown import shorten, visible
 from pipelines.checking.columns import is_list
 from pipelines.checking.datasets import ForeignOptions
+from pipelines.hub.client import parse_reference
 from pipelines.identity.datasets import Side, read_side_as, task_tables
 from pipelines.identity.rows import find_exchange
 from pipelines.process.files import replacing
+from pipelines.process.safe_text import first_line
 from pipelines.process.stages import stage
 from pipelines.process.tables import WIDTH, number_table, wrap
 
-ROW, TEXT, LABEL, NUMBER, WRITTEN = "__row", "__text", "__label", "__number", "__written"
+ROW, TEXT, LABEL, THEIRS, WRITTEN = "__row", "__text", "__label", "__theirs", "__written"
+ALIKE = "alike"
 Change = Callable[[pl.Expr], pl.Expr]
 # What is compared with what: a published text after the first change, that of a record after the second.
 STAGES: Mapping[str, tuple[Change, Change]] = {
     **{name: (CHANGES["exact"], change) for name, change in CHANGES.items()},
-    "folded": (fold_text_1, fold_text_1),
+    ALIKE: (fold_text_1, fold_text_1),
 }
 SHOWN = 5
 
@@ -41,128 +56,145 @@ SHOWN = 5
 class Provenance:
     """Where published rows come from.
 
-    keys: as builders.shaping.published.COLUMNS. several: for how many of them several records have the text and label; the first
-    was taken. absent: the first texts that no record has. labels: labels of the source by their published names, where these
-    differ.
+    keys: as builders.published.COLUMNS. content: the digest of the rows that can be made, by split. absent: the first
+    texts that no record has. labels: labels of the source by their published names, where these differ.
     """
 
     keys: pl.DataFrame
-    several: int
+    content: Mapping[str, str]
     absent: Sequence[str]
     labels: Mapping[str, str]
 
 
-def find_records(dataset: Dataset, raw: RawFiles, side: Side) -> Provenance:
+def find_records(dataset: Dataset, raw: RawFiles, side: Side, columns: Mapping[str, str]) -> Provenance:
     """Which records of the raw source the rows of a published copy of a dataset are.
 
-    Raises UsageError for a dataset whose rows are not looked for and a copy with other splits, SourceError for unreadable files.
+    columns: of the copy, by our names.
+
+    Raises UsageError for a copy with other splits or tables, SourceError for what cannot be read.
     """
-    if dataset.published is None:
-        todo = f"its version {dataset.first} takes over the published rows, or they are in several tables"
-        raise UsageError(f"{dataset.name} has no version {AS_PUBLISHED}", todo=todo)
-    [layout] = tasks.layouts(dataset.task)
-    [text] = layout.text
-    label = dataset.task.type.label or "labels"
-    left = _read_published(dataset, side, text, label)
-    with stage("raw records"):
-        rows = dataset.published(raw).lazy().with_row_index(NUMBER)
-        records = rows.select(NUMBER, pl.col("id").alias("record"), pl.col(text).alias(TEXT), _as_names(rows, label))
-        names = _find_names(left, _find_texts(left, records, *STAGES["exact"]))
-    left = left.with_columns(pl.col(LABEL).list.eval(pl.element().replace(names)).list.sort())
-    keys, relabelled, several = [], [], 0
+    with stage("published rows"):
+        published = _read_published(dataset, side, columns)
+    records = number_records(dataset, raw)
+    [text] = tasks.layouts(dataset.task)[0].text
+    records = records.select(
+        "record", pl.col(text).alias(TEXT), label_names(dataset, records.collect_schema()).alias(THEIRS)
+    )
+    with stage("names of labels"):
+        names = _find_names(published, _find_texts(published, records, *STAGES[ALIKE]))
+    own_names = join_names(pl.col(LABEL).list.eval(pl.element().replace(names) if names else pl.element()))
+    published = left = published.with_columns(own_names.alias(LABEL))
+    found, others = [], []
     for change, functions in STAGES.items():
         with stage(change):
             pairs = _find_texts(left, records, *functions)
-        same = pairs.filter(pl.col(LABEL) == pl.col(f"{LABEL}_right"))
-        taken = same.group_by(ROW, maintain_order=True).agg(pl.first("split", "record"), several=pl.len() > 1)
-        several += int(taken["several"].sum())
-        keys.append(taken.select(ROW, "split", "record", change=pl.lit(change)))
-        relabelled.append(pairs.group_by(ROW, maintain_order=True).agg(pl.first("split", "record")))
-        left = left.join(taken, on=ROW, how="anti")
-    others = pl.concat(relabelled).unique(ROW, keep="first").join(left, on=ROW, how="semi")
-    absent = left.join(others, on=ROW, how="anti")
-    keys.append(others.with_columns(change=pl.lit("relabelled")))
-    keys.append(absent.select(ROW, "split", record=pl.lit(None, pl.String), change=pl.lit("absent")))
-    found = pl.concat(keys).sort(ROW).select(list(COLUMNS))
-    return Provenance(found, several, absent[TEXT].head(SHOWN).to_list(), names)
+        same = pairs.filter(pl.col(LABEL) == pl.col(THEIRS)).with_columns(change=pl.lit(change))
+        left = left.join(same, on=ROW, how="anti")
+        found.append(same)
+        others.append(pairs.with_columns(change=pl.lit("relabelled")))
+    first = pl.concat(others).sort(ROW, "record").unique(ROW, keep="first").join(left, on=ROW, how="semi")
+    keyed = pl.concat([*found, first]).select(ROW, "record", "records", "change")
+    rows = published.join(keyed, on=ROW, how="left").sort(ROW)
+    rows = rows.with_columns(pl.col("change").fill_null("absent"), pl.col("records").fill_null(0))
+    made, absent = rows.filter(pl.col("change").is_in(list(CHANGES))), rows.filter(pl.col("change") == "absent")
+    content = content_digests(made["split"], made[TEXT], made[LABEL])
+    return Provenance(rows.select(list(COLUMNS)), content, absent[TEXT].head(SHOWN).to_list(), names)
 
 
 def write_keys(path: Path, dataset: str, provenance: Provenance, side: Side) -> None:
-    """Write the file of keys of a dataset, completely or not at all: the same copy and source give the same bytes."""
-    header = {"format": FORMAT, "dataset": dataset, "rows": len(provenance.keys), "several": provenance.several}
-    about = {"published": side.name, "revision": side.where, "labels": dict(sorted(provenance.labels.items()))}
-    schema = pa.schema([(name, pa.string()) for name in COLUMNS])
-    table = provenance.keys.to_arrow().cast(schema)
-    metadata = {KEY: json.dumps(header | about, ensure_ascii=False, sort_keys=True).encode()}
+    """Write the file of keys of a dataset, completely or not at all: the same copy and source give the same bytes.
+
+    Raises SourceError where other keys are there already.
+    """
+    reference = parse_reference(side.name, "main")
+    header = {
+        "format": FORMAT,
+        "dataset": dataset,
+        "rows": len(provenance.keys),
+        "content": provenance.content,
+        "labels": provenance.labels,
+        "published": f"{reference[0]}, {side.where}" if reference else "",
+    }
+    metadata = header_metadata(KEY, json.dumps(header, ensure_ascii=False, sort_keys=True).encode())
+    types = {pl.String(): pa.string(), pl.Int64(): pa.int64()}
+    schema = pa.schema([(name, types[dtype]) for name, dtype in COLUMNS.items()], metadata)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with (
-        replacing(path) as part,
-        pq.ParquetWriter(
-            part, schema.with_metadata(metadata), compression="zstd", version="2.6", write_page_checksum=True
-        ) as writer,
-    ):
-        writer.write_table(table.replace_schema_metadata(metadata), row_group_size=1 << 20)
+    with replacing(path) as part:
+        with pq.ParquetWriter(part, schema, compression="zstd", version="2.6", write_page_checksum=True) as writer:
+            writer.write_table(provenance.keys.to_arrow().cast(schema), row_group_size=1 << 20)
+        if path.exists() and path.read_bytes() != part.read_bytes():
+            todo = "remove the file, and run the command again"
+            raise SourceError("other keys are there already, of another copy or source", where=str(path), todo=todo)
 
 
-def _read_published(dataset: Dataset, side: Side, text: str, label: str) -> pl.DataFrame:
+def _read_published(dataset: Dataset, side: Side, columns: Mapping[str, str]) -> pl.DataFrame:
     """The rows of the published copy in their order: ROW, split, TEXT, and LABEL as a list of names."""
-    [copy] = read_side_as(side, dataset.task.type.name, ForeignOptions(columns={}))
-    [splits] = task_tables([copy]).values()
-    if set(splits) != set(dataset.task.splits):
+    tables = task_tables(read_side_as(side, dataset.task.type.name, ForeignOptions(columns=columns)))
+    [splits, *others] = tables.values()
+    if others or set(splits) != set(dataset.task.splits):
+        found = ", ".join(f"{config}/{split}" for config, splits in tables.items() for split in splits)
         expected = ", ".join(dataset.task.splits)
-        raise UsageError(
-            "the published copy has other splits", where=side.name, found=", ".join(splits), expected=expected
-        )
+        raise UsageError("the published copy has other splits", where=side.name, found=found, expected=expected)
+    [text] = tasks.layouts(dataset.task)[0].text
     frames = [
-        splits[split].select(pl.lit(split).alias("split"), pl.col(text).alias(TEXT), _as_names(splits[split], label))
+        splits[split].select(
+            pl.lit(split).alias("split"),
+            pl.col(text).cast(pl.String).alias(TEXT),
+            _as_names(splits[split], dataset.task.type.label),
+        )
         for split in dataset.task.splits
     ]
-    return pl.concat(frames).with_row_index(ROW).collect(engine="streaming").sort(ROW)
+    try:
+        return pl.concat(frames).with_row_index(ROW).collect(engine="streaming").sort(ROW)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        what = "cannot read the rows of the published copy"
+        raise SourceError(what, where=side.name, found=first_line(error)) from error
 
 
 def _as_names(frame: pl.LazyFrame, label: str) -> pl.Expr:
     """Labels, single or in lists, as a list of texts."""
-    if is_list(frame.collect_schema()[label]):
-        return pl.col(label).cast(pl.List(pl.String)).list.sort().alias(LABEL)
-    return pl.concat_list(pl.col(label).cast(pl.String)).alias(LABEL)
+    several = is_list(frame.collect_schema()[label])
+    names = pl.col(label).cast(pl.List(pl.String)) if several else pl.concat_list(pl.col(label).cast(pl.String))
+    return names.alias(LABEL)
 
 
 def _find_texts(left: pl.DataFrame, records: pl.LazyFrame, published: Change, raw: Change) -> pl.DataFrame:
-    """The records with the text of each row, after a change of each, in the order of rows and records."""
-    wanted = left.with_columns(published(pl.col(TEXT)).alias(WRITTEN)).select(ROW, "split", LABEL, WRITTEN)
-    alike = (
-        records.with_columns(raw(pl.col(TEXT)).alias(WRITTEN)).join(wanted.lazy(), on=WRITTEN, how="semi").drop(TEXT)
-    )
-    return wanted.join(alike.collect(engine="streaming"), on=WRITTEN).sort(ROW, NUMBER)
+    """The records with the text of each row, after a change of each: the first of each label, and how many they are.
+
+    Returns ROW, LABEL of the row, THEIRS of the record, record, records, in the order of rows and records.
+    """
+    wanted = left.select(ROW, LABEL, published(pl.col(TEXT)).alias(WRITTEN))
+    texts = wanted.lazy().select(WRITTEN).unique()
+    written = records.select("record", THEIRS, raw(pl.col(TEXT)).alias(WRITTEN)).join(texts, on=WRITTEN, how="semi")
+    alike = written.group_by(WRITTEN, THEIRS).agg(pl.min("record"), records=pl.len().cast(pl.Int64))
+    return wanted.join(alike.collect(engine="streaming"), on=WRITTEN).sort(ROW, "record").drop(WRITTEN)
 
 
-def _find_names(left: pl.DataFrame, pairs: pl.DataFrame) -> dict[str, str]:
-    """The label of the source for each published one, where it has another name or number there."""
-    clear = pairs.filter(
-        (pl.len().over(ROW) == 1) & (pl.col(LABEL).list.len() == 1) & (pl.col(f"{LABEL}_right").list.len() == 1)
+def _find_names(published: pl.DataFrame, pairs: pl.DataFrame) -> dict[str, str]:
+    """The label of the source for each published one that has another name there."""
+    clear = pairs.filter(pl.col("records").sum().over(ROW) == 1, pl.col(LABEL).list.len() == 1)
+    return find_exchange(
+        clear.select(old=pl.col(LABEL).list.first(), new=THEIRS), set(published[LABEL].explode().drop_nulls())
     )
-    both = clear.select(old=pl.col(LABEL).list.first(), new=pl.col(f"{LABEL}_right").list.first())
-    return find_exchange(both, set(left[LABEL].explode()))
 
 
 def describe(provenance: Provenance) -> list[str]:
-    """Where published rows come from, as lines: a table by split, texts that no record has, labels."""
+    """Where published rows come from, as lines: a table by split, labels, what cannot be made, texts that no record has."""
     keys = provenance.keys
-    kinds = [*STAGES, "relabelled", "absent"]
+    kinds = [*CHANGES, *NOT_MADE]
     counts = {(split, change): count for split, change, count in keys.group_by("split", "change").len().iter_rows()}
+    kinds = [kind for kind in kinds if kind == "exact" or any(change == kind for _, change in counts)]
     rows = [
         [split, *(f"{counts.get((split, kind), 0):,}" for kind in kinds)]
         for split in keys["split"].unique(maintain_order=True)
     ]
     lines = number_table([["split", *kinds], *rows], WIDTH)
-    if provenance.several:
-        lines += wrap(
-            f"{provenance.several:,} rows have a text and label of several records: the first of them counts", "  "
-        )
+    if several := int((keys["records"] > 1).sum()):
+        lines += wrap(f"{several:,} rows have the text and label of several records: the first of them counts", "  ")
     if provenance.labels:
-        names = ", ".join(f"{published} is {raw}" for published, raw in provenance.labels.items())
+        names = ", ".join(f"{visible(published)} is {raw}" for published, raw in provenance.labels.items())
         lines += wrap(f"labels: {names} in the source", "  ")
-    for kind in NOT_MADE if count_not_made(keys) else ():
+    for kind in [kind for kind in kinds if kind in NOT_MADE]:
         lines += wrap(f"{kind}: {NOT_MADE[kind]}", "  ")
     for absent in provenance.absent:
         lines += wrap(f"absent: {visible(str(shorten(absent, 100)))}", "  ")

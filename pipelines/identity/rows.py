@@ -276,11 +276,10 @@ def find_exchange(pairs: pl.DataFrame, labels: set[str | None]) -> dict[str, str
     """
     counts = pairs.drop_nulls().group_by("old", "new").len().sort("len", "new", descending=[True, False])
     main = counts.group_by("old", maintain_order=True).first()
-    moved = main.filter(main["old"] != main["new"]).sort("old")
-    before, after = set(moved["old"]), set(moved["new"])
-    one_to_one = main["new"].n_unique() == len(main) and (before == after or labels.isdisjoint(after))
+    names = dict(main.filter(main["old"] != main["new"]).sort("old").select("old", "new").iter_rows())
+    one_to_one = len({names.get(label or "", label) for label in labels}) == len(labels)
     clear = int(main["len"].sum()) >= EXCHANGED * int(counts["len"].sum())
-    return dict(moved.select("old", "new").iter_rows()) if clear and one_to_one else {}
+    return names if clear and one_to_one else {}
 
 
 def _rename_labels(frame: pl.LazyFrame, column: str, names: Mapping[str, str]) -> pl.LazyFrame:

@@ -15,8 +15,8 @@ from builders import tasks
 from builders.catalogue import Definition
 from builders.errors import FindingsError, ReleaseError
 from builders.licenses import permits_derivatives
-from builders.shaping.published import make_tables
-from builders.spec import AS_PUBLISHED, Dropped, Raw, RawFiles, Tables
+from builders.published import make_tables
+from builders.spec import Dropped, Raw, RawFiles, Tables
 from cards.croissant import render_croissant
 from cards.evidence import Evidence
 from cards.manifest import Finding, Manifest, Table, encode
@@ -146,25 +146,12 @@ def _run_recipe(
         with stage("making rows"):
             given = RawFiles(planned.splits, files, scratch, checkpoints)
             tables = make_tables(definition.dataset, planned.version, given, planned.recipe.options)
-        _require_all_published(planned, tables)
         written = [
             parquet.write_table(frame, release_dir, config, split)
             for config, splits in tables.frames.items()
             for split, frame in splits.items()
         ]
     return tables, written
-
-
-def _require_all_published(planned: Manifest, tables: Tables) -> None:
-    """Raise ReleaseError where published rows cannot be made, unless the release may lack some."""
-    if planned.version != AS_PUBLISHED or planned.partial or not tables.dropped:
-        return
-    lacking = [f"{drop.count:,} of {drop.split}: {drop.reason}" for drop in tables.dropped]
-    raise ReleaseError(
-        f"{planned.name}: published rows cannot be made from the raw source",
-        found="; ".join(lacking),
-        todo="this is what is known of where the published rows come from; build the others with --partial",
-    )
 
 
 def _audit(
