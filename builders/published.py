@@ -30,10 +30,12 @@ KEY = b"embedding-datasets.published"
 COLUMNS: Mapping[str, pl.DataType] = MappingProxyType(
     {"split": pl.String(), "record": pl.Int64(), "records": pl.Int64(), "change": pl.String()}
 )
+WHOLE = "whole"  # the column with the text before a step of the recipe, such as the removal of ratings; else the text
 # What makes the published text of that of its record; the first that does is taken.
 CHANGES: Mapping[str, Callable[[pl.Expr], pl.Expr]] = MappingProxyType(
     {
         "exact": lambda text: text,
+        "whole": lambda _: pl.col(WHOLE),  # without the step of the recipe that records went through
         "trimmed": lambda text: text.str.strip_chars(WHITE_SPACE),
         "spaced": fold_white_space,
         "escaped": lambda text: text.str.replace_all("\n", r"\n", literal=True),
@@ -106,9 +108,11 @@ def select_published(dataset: Dataset, raw: RawFiles, *, partial: bool) -> Table
 
 
 def number_records(dataset: Dataset, raw: RawFiles) -> pl.LazyFrame:
-    """All records of the raw source of a dataset with their number, `record` (Int64)."""
+    """All records of the raw source of a dataset with their number, `record` (Int64), and WHOLE."""
     assert dataset.published is not None
-    return dataset.published(raw).lazy().with_row_index("record").with_columns(pl.col("record").cast(pl.Int64))
+    records = dataset.published(raw).lazy().with_row_index("record").with_columns(pl.col("record").cast(pl.Int64))
+    [text] = tasks.layouts(dataset.task)[0].text
+    return records if WHOLE in records.collect_schema() else records.with_columns(pl.col(text).alias(WHOLE))
 
 
 def label_names(dataset: Dataset, columns: Mapping[str, pl.DataType]) -> pl.Expr:

@@ -22,6 +22,7 @@ from builders.published import (
     FORMAT,
     KEY,
     NOT_MADE,
+    WHOLE,
     content_digests,
     join_names,
     label_names,
@@ -78,11 +79,11 @@ def find_records(dataset: Dataset, raw: RawFiles, side: Side, columns: Mapping[s
     records = number_records(dataset, raw)
     [text] = tasks.layouts(dataset.task)[0].text
     records = records.select(
-        "record", pl.col(text).alias(TEXT), label_names(dataset, records.collect_schema()).alias(THEIRS)
+        "record", WHOLE, pl.col(text).alias(TEXT), label_names(dataset, records.collect_schema()).alias(THEIRS)
     )
     with stage("names of labels"):
-        names = _find_names(published, _find_texts(published, records, *STAGES[ALIKE]))
-    own_names = join_names(pl.col(LABEL).list.eval(pl.element().replace(names) if names else pl.element()))
+        names, renamed = _find_names(dataset, published, records)
+    own_names = join_names(pl.col(LABEL).list.eval(pl.element().replace(names)))
     published = left = published.with_columns(own_names.alias(LABEL))
     found, others = [], []
     for change, functions in STAGES.items():
@@ -98,7 +99,7 @@ def find_records(dataset: Dataset, raw: RawFiles, side: Side, columns: Mapping[s
     rows = rows.with_columns(pl.col("change").fill_null("absent"), pl.col("records").fill_null(0))
     made, absent = rows.filter(pl.col("change").is_in(list(CHANGES))), rows.filter(pl.col("change") == "absent")
     content = content_digests(made["split"], made[TEXT], made[LABEL])
-    return Provenance(rows.select(list(COLUMNS)), content, absent[TEXT].head(SHOWN).to_list(), names)
+    return Provenance(rows.select(list(COLUMNS)), content, absent[TEXT].head(SHOWN).to_list(), renamed)
 
 
 def write_keys(path: Path, dataset: str, provenance: Provenance, side: Side) -> None:
@@ -170,11 +171,22 @@ def _find_texts(left: pl.DataFrame, records: pl.LazyFrame, published: Change, ra
     return wanted.join(alike.collect(engine="streaming"), on=WRITTEN).sort(ROW, "record").drop(WRITTEN)
 
 
-def _find_names(published: pl.DataFrame, pairs: pl.DataFrame) -> dict[str, str]:
-    """The label of the source for each published one that has another name there."""
-    clear = pairs.filter(pl.col("records").sum().over(ROW) == 1, pl.col(LABEL).list.len() == 1)
-    return find_exchange(
-        clear.select(old=pl.col(LABEL).list.first(), new=THEIRS), set(published[LABEL].explode().drop_nulls())
+def _find_names(
+    dataset: Dataset, published: pl.DataFrame, records: pl.LazyFrame
+) -> tuple[dict[str, str], dict[str, str]]:
+    """The label of the source for each published one, and those of them that are not as their name or number says."""
+    labels = sorted(set(published[LABEL].explode().drop_nulls()))
+    own = dataset.task.labels if isinstance(dataset.task, tasks.Classification) else ()
+    numbers = {str(number): name for number, name in enumerate(own)}
+    by_number = set(labels) <= numbers.keys() and not set(labels) <= set(own)
+    names = {label: numbers[label] if by_number else label for label in labels}
+    pairs = _find_texts(published, records, *STAGES[ALIKE])
+    clear = pairs.filter(pl.len().over(ROW) == 1, pl.col(LABEL).list.len() == 1)
+    both = clear.select(old=pl.col(LABEL).list.first().replace(names), new=THEIRS)
+    renamed = find_exchange(both, set(names.values()))
+    return (
+        {label: renamed.get(name, name) for label, name in names.items()},
+        {label: renamed[name] for label, name in names.items() if name in renamed},
     )
 
 
