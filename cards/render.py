@@ -120,7 +120,7 @@ def render(
         task=mteb_task(dataset, manifest),
         built_in=built_in_tasks(dataset.name),
         namesakes=namesake_tasks(dataset.name),
-        versions=_versions(dataset),
+        versions=[row for row in _versions(dataset) if row[0] not in {*evidence.waiting} - {manifest.version}],
         statistics=statistics_table(dataset.task, statistics),
         statistics_splits=list(statistics),
         citations=citations,
@@ -298,10 +298,8 @@ def _versions(dataset: Dataset) -> list[tuple[str, str, str]]:
     if dataset.own_rows:
         compare = "for the recipe of the paper; not the leaderboard's rows"
     for number in older:
-        if number == AS_PUBLISHED:
-            uses[number] = "to compare with the leaderboard"
-            continue
         uses[number] = compare if number.startswith("1.") else "to repeat results on it"
+    uses |= {AS_PUBLISHED: "to compare with the leaderboard"} if AS_PUBLISHED in uses else {}
     return [(number, markdown.hand_written(dataset.versions[number].notes), use) for number, use in uses.items()]
 
 
