@@ -9,7 +9,6 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -60,14 +59,6 @@ def _file(name: str) -> RawFile:
         f" the file from somebody who has it. Only version {AS_PUBLISHED} needs it"
     )
     return by_hand(f"published/{name}.parquet", instructions, made_by="published")
-
-
-def make_tables(dataset: Dataset, version: str, raw: RawFiles, options: Mapping[str, Any]) -> Tables:
-    """The tables of a version of a dataset: those that its recipe makes, or the published rows.
-
-    Raises what the recipe raises, and what `select_published` does.
-    """
-    return select_published(dataset, raw, **options) if version == AS_PUBLISHED else dataset.recipe(raw, **options)
 
 
 def select_published(dataset: Dataset, raw: RawFiles, *, partial: bool) -> Tables:

@@ -101,10 +101,10 @@ def _show_overlaps(datasets: Sequence[tuple[Definition, str]], output: Path, *, 
 def describe(definition: Definition, version: str, output: Path) -> dict[str, Any]:
     """What is known of a version of a dataset.
 
-    status: which real files its recipe has met (pipelines.release.ledger). built: the versions in the output folder. waiting: those
-    that wait for `decide`. rows, dropped, findings, scores: of the release of this version there; without one, the rows of the
-    ledger, or None, and the findings that the builder declares. scores: None where none were computed. needs: the published files
-    that this version is built from, by key, as in pipelines.catalogue_pages.sources.FileNeed.
+    status: which real files its recipe has met (pipelines.release.ledger). built: the versions in the output folder. waiting:
+    those that wait for `decide`. rows, dropped, findings, scores: of the release of this version there; without one, the rows of
+    the ledger, or None, and the findings that the builder declares. scores: None where none were computed. needs: the published
+    files that this version is built from, by key, as in pipelines.catalogue_pages.sources.FileNeed.
     """
     from builders.catalogue import needed_files
     from pipelines.catalogue_pages.sources import file_needs

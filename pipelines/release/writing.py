@@ -15,8 +15,8 @@ from builders import tasks
 from builders.catalogue import Definition
 from builders.errors import FindingsError, ReleaseError
 from builders.licenses import permits_derivatives
-from builders.published import make_tables
-from builders.spec import Dropped, Raw, RawFiles, Tables
+from builders.published import select_published
+from builders.spec import AS_PUBLISHED, Dropped, Raw, RawFiles, Tables
 from cards.croissant import render_croissant
 from cards.evidence import Evidence
 from cards.manifest import Finding, Manifest, Table, encode
@@ -146,7 +146,9 @@ def _run_recipe(
     with read_stages(raw) as files:  # until the tables are written: a lazy one reads its files only then
         with stage("making rows"):
             given = RawFiles(planned.splits, files, scratch, checkpoints)
-            tables = make_tables(definition.dataset, planned.version, given, planned.recipe.options)
+            dataset = definition.dataset
+            recipe = partial(select_published, dataset) if planned.version == AS_PUBLISHED else dataset.recipe
+            tables = recipe(given, **planned.recipe.options)
         written = [
             parquet.write_table(frame, release_dir, config, split)
             for config, splits in tables.frames.items()
