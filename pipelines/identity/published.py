@@ -183,7 +183,7 @@ def _find_names(
     pairs = _find_texts(published, records, *STAGES[ALIKE])
     clear = pairs.filter(pl.len().over(ROW) == 1, pl.col(LABEL).list.len() == 1)
     both = clear.select(old=pl.col(LABEL).list.first().replace(names), new=THEIRS)
-    renamed = find_exchange(both, set(names.values()))
+    renamed = find_exchange(both, set(both["old"]))
     return (
         {label: renamed.get(name, name) for label, name in names.items()},
         {label: renamed[name] for label, name in names.items() if name in renamed},

@@ -217,7 +217,7 @@ def compare_rows(config: str, split: str, old: pl.LazyFrame, new: pl.LazyFrame) 
         return nothing, NO_IDS
     pairing = pair_rows(old, new, common)
     labels: dict[str, dict[str, str]] = {}
-    for name in {"label", "labels"} & common.types.keys():
+    for name in sorted({"label", "label_text", "labels"} & common.types.keys()):
         if labels_of := _exchanged_labels(old, new, pairing, name):
             labels[name] = labels_of
             old, new = (_rename_labels(frame, name, names) for frame, names in ((old, labels_of), (new, {})))
