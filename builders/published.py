@@ -137,13 +137,13 @@ def read_keys(raw: Raw, dataset: Dataset) -> tuple[pl.DataFrame, dict[str, str]]
             about, rows = (header["format"], header["dataset"], header["rows"]), file.metadata.num_rows
             if about != (FORMAT, dataset.name, rows) or rows > limits.MAX_KEYS:
                 raise _refused(
-                    raw, shorten(f"format {about[0]}, of {about[1]}, {about[2]} rows said and {rows:,} there")
+                    raw, shorten(f"format {about[0]}, of {about[1]}, {about[2]} rows said and {rows:,} there", 200)
                 )
             keys = pl.DataFrame(pl.from_arrow(file.read())).select(list(COLUMNS)).cast(dict(COLUMNS))  # type: ignore[arg-type]
         content = {str(split): str(digest) for split, digest in header["content"].items()}
-    except (
-        pa.ArrowException, pl.exceptions.PolarsError, OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError,
-    ) as error:  # fmt: skip
+    except (LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise _refused(raw, "an invalid header") from error
+    except (pa.ArrowException, pl.exceptions.PolarsError, OSError, ValueError) as error:
         raise _refused(raw, str(error).split("\n", 1)[0][:200] or type(error).__name__) from error
     known = (
         pl.col("split").is_in(dataset.task.splits)
@@ -152,7 +152,7 @@ def read_keys(raw: Raw, dataset: Dataset) -> tuple[pl.DataFrame, dict[str, str]]
         & (pl.col("records") >= 0)
     )
     if len(unknown := keys.filter(~known.fill_null(value=False))):
-        raise _refused(raw, f"a row that says nothing known: {shorten(str(unknown.row(0)))}")
+        raise _refused(raw, f"a row that says nothing known: {shorten(str(unknown.row(0)), 200)}")
     return keys, content
 
 
