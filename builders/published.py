@@ -81,8 +81,9 @@ def select_published(dataset: Dataset, raw: RawFiles, *, partial: bool) -> Table
         )
     [layout] = tasks.layouts(dataset.task)
     [text] = layout.text
+    # Eager: while one side of a join is not ready, the other piles up in memory.
     made = keys.filter(pl.col("change").is_in(list(CHANGES)))
-    named = number_records(dataset, raw).join(made.lazy().select("record").unique(), on="record", how="semi")
+    named = number_records(dataset, raw).join(made.select("record").unique().lazy(), on="record", how="semi")
     rows = made.join(named.collect(engine="streaming"), on="record", maintain_order="left")
     changed = [pl.when(pl.col("change") == name).then(change(pl.col(text))) for name, change in CHANGES.items()]
     rows = rows.with_columns(pl.coalesce(changed).alias(text))

@@ -1,8 +1,8 @@
-"""embedding-datasets decide NAME --raw-dir DIR : run a model once and pin its results as a raw file.
+"""embedding-datasets decide NAME --raw-dir DIR : find out once what builds take from a raw file, mostly with a model.
 
 A classifier decides which sentences are acceptable; a tokenizer or a model measures texts; an embedding model ranks documents for
 the queries of training data. Each result becomes a raw file of the source, so that no build needs the model. Needs the extra
-`acceptability`, `measurements` or `models` of this package.
+`acceptability`, `measurements` or `models` of this package. With --published, no model: which raw records were published.
 """
 
 from __future__ import annotations

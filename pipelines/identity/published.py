@@ -165,7 +165,8 @@ def _find_texts(left: pl.DataFrame, records: pl.LazyFrame, published: Change, ra
     Returns ROW, LABEL of the row, THEIRS of the record, record, records, in the order of rows and records.
     """
     wanted = left.select(ROW, LABEL, published(pl.col(TEXT)).alias(WRITTEN))
-    texts = wanted.lazy().select(WRITTEN).unique()
+    # Eager: while one side of a join is not ready, the other piles up in memory, ten million headlines of it.
+    texts = wanted.select(WRITTEN).unique().lazy()
     written = records.select("record", THEIRS, raw(pl.col(TEXT)).alias(WRITTEN)).join(texts, on=WRITTEN, how="semi")
     alike = written.group_by(WRITTEN, THEIRS).agg(pl.min("record"), records=pl.len().cast(pl.Int64))
     return wanted.join(alike.collect(engine="streaming"), on=WRITTEN).sort(ROW, "record").drop(WRITTEN)
