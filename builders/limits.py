@@ -15,6 +15,7 @@ MAX_ARCHIVE_MEMBERS = 100_000  # files and folders of an archive
 MAX_MEMBER = 64 << 20  # bytes of a file that is read whole from an archive
 MAX_EXPANSION = 200  # bytes of data for each compressed byte; text comes to 3 to 20
 FREE_EXPANSION = 64 << 20  # bytes of data before MAX_EXPANSION applies
+MAX_KEYS = 5_000_000  # rows of a file of keys of published rows; the largest published copy has 135,000
 MAX_MEMO = 20_000_000  # values that a pickle refers to by number: it reserves 16 bytes for each up to the highest
 
 MAX_COLUMNS = 20_000  # of a table of anybody; the widest that is known has hundreds

@@ -60,8 +60,8 @@ def _require_commit(repo: str, revision: str) -> None:
 class ByHand:
     """A file that no program may download: `instructions` say how it is had.
 
-    made_by: the command of this package that writes it (`decide` with the source, `mine`: `decide` with the dataset,
-    `contamination index`); empty where a person must get it.
+    made_by: the command of this package that writes it (`decide` with the source, `mine`: `decide` with the dataset, `published`:
+    `decide --published`, `contamination index`); empty where a person must get it.
     """
 
     instructions: str

@@ -71,6 +71,18 @@ class Mining:
     options: Mapping[str, Any]
 
 
+AS_PUBLISHED = "0.1.0"  # the version whose rows are the published ones, where the draw of these is not recorded
+PUBLISHED_NOTES = (
+    "The published rows in their order, taken from the raw source by a file of keys:"
+    " scores on them compare with the leaderboard's."
+)
+
+
+def published_key(dataset: str) -> str:
+    """The key of the raw file that says which raw records were published as a dataset."""
+    return f"published-{dataset}"
+
+
 def version_key(version: str) -> tuple[int, ...]:
     """Sort key of a version: its numbers, so that 10.0.0 comes after 9.0.0."""
     return tuple(int(number) for number in version.split("."))
@@ -226,7 +238,8 @@ class Dataset:
     rows of 1.0.0 are not those that were published, though its recipe is; empty where they are taken over unchanged. training:
     for keys of raw files, those of the source's training split, where the dataset lacks it: the recipe makes tables of them too.
     by_design: the kinds of findings that its design implies, in all versions, each with the reason. task_ids: what the Hub calls
-    its task, beside the ids of the task type: `topic-classification`.
+    its task, beside the ids of the task type: `topic-classification`. published: for AS_PUBLISHED, all records of the raw source
+    in its order, with an id (String) and the columns of the task.
     """
 
     name: str
@@ -248,6 +261,7 @@ class Dataset:
     training: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     by_design: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     task_ids: tuple[str, ...] = ()
+    published: Callable[[RawFiles], pl.DataFrame | pl.LazyFrame] | None = None
 
     @property
     def group(self) -> str:
@@ -255,6 +269,11 @@ class Dataset:
         if isinstance(self.task, Contrastive):
             return TRAINING
         return self.benchmark.name if self.benchmark else OTHER
+
+    @property
+    def first(self) -> str:
+        """The first version that its recipe makes."""
+        return min(self.versions.keys() - {AS_PUBLISHED}, key=version_key)
 
     @property
     def newest(self) -> str:
@@ -268,6 +287,8 @@ class Dataset:
 
     def options(self, version: str, *, sample: bool = False) -> dict[str, Any]:
         """Every number of the recipe under its name: defaults, then the version's, then the golden sample's."""
+        if version == AS_PUBLISHED:
+            return {"partial": False}  # the recipe has no part in it; True accepts that rows are lacking
         options = _default_options(self.recipe, self.mining) | dict(self.versions[version].options)
         return options | dict(self.sample) if sample else options
 
@@ -292,11 +313,12 @@ def dataset(
     training: Mapping[str, str] | None = None,
     by_design: Mapping[str, str] | None = None,
     task_ids: tuple[str, ...] = (),
+    published: Callable[[RawFiles], pl.DataFrame | pl.LazyFrame] | None = None,
 ) -> Callable[[Callable[..., Tables]], Dataset]:
     """Turn a recipe into a Dataset.
 
     needs: as a plain tuple, all files for every split. benchmark: by name. languages: default: the folder's (LANGUAGES). prompts:
-    default: those that the paper prints for a dataset of this name.
+    default: those that the paper prints for a dataset of this name. published: as in Dataset; adds the version AS_PUBLISHED.
 
     Raises ValueError for a malformed name or version, an unknown benchmark or one whose demands are not met, missing languages,
     splits without files, or options the recipe does not have.
@@ -311,6 +333,9 @@ def dataset(
             raise ValueError(f"{name}: versions are numbers like 1.0.0, not {sorted(versions)}")
         if set(per_split) != set(task.splits):
             raise ValueError(f"{name}: `needs` names the splits {sorted(per_split)}, its task {sorted(task.splits)}")
+        if published is not None:  # a published row may come from any record, whatever splits the source has
+            files = dict.fromkeys(key for keys in per_split.values() for key in keys)
+            full = {AS_PUBLISHED: Version(PUBLISHED_NOTES, needs=(*files, published_key(name)))} | full
         asked = {option for version in full.values() for option in version.options} | set(sample or {})
         if unknown := sorted(asked - set(_default_options(recipe, mining))):
             raise ValueError(f"{name}: the recipe has no option {', '.join(unknown)}")
@@ -338,6 +363,7 @@ def dataset(
             training=training or {},
             by_design=by_design or {},
             task_ids=task_ids,
+            published=published,
         )
 
     return declare

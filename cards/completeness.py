@@ -12,7 +12,7 @@ from pathlib import Path
 from builders.catalogue import Definition
 from builders.errors import ReleaseError
 from builders.licenses import LICENSES
-from builders.spec import read_docstring, version_key
+from builders.spec import AS_PUBLISHED, read_docstring
 from cards import front_matter
 from cards.texts import (
     CITATIONS,
@@ -156,7 +156,7 @@ def _declaration(definition: Definition) -> Iterator[Gap]:
                 "say in a sentence what this version is, or what changed, with a full stop",
                 found=version.notes,
             )
-    if min(dataset.versions, key=version_key) != "1.0.0":
+    if dataset.first != "1.0.0":
         yield _gap(f"{dataset.name} has no version 1.0.0", where, "number the first version 1.0.0")
     docstring = read_docstring(dataset.recipe)
     if docstring and not dataset.summary.endswith(("?", ".")):
@@ -176,7 +176,8 @@ def _placeholders(definition: Definition) -> Iterator[Gap]:
     """Placeholders in the prose that no release can fill."""
     dataset, source = definition.dataset, definition.source
     for version in dataset.versions:
-        numbers = release_numbers(dataset.task, {}, dataset.options(version), {})
+        options = dataset.options(dataset.first if version == AS_PUBLISHED else version)
+        numbers = release_numbers(dataset.task, {}, options, {})
         numbers["observed"] = defaultdict(lambda: "0")  # what a recipe observes is not known before it has run
         for text in dict.fromkeys(vars(read_prose(source.name, dataset.name, version)).values()):
             try:

@@ -165,7 +165,7 @@ class Evidence:
     quotes: one for each finding of the manifest, in its order; None where the finding is about no text, or the text may not be
     quoted. agreement: None where no figures are published, or this release is not meant to have them. quotable: False where the
     licence forbids derivatives, so that the card shows no text. comparison: with other datasets; None where there is none.
-    status: which real files the recipe has met (pipelines.release.ledger).
+    status: which real files the recipe has met (pipelines.release.ledger). waiting: versions that are not offered yet.
     """
 
     examples: tuple[Mapping[str, Any], ...] = ()
@@ -174,6 +174,7 @@ class Evidence:
     quotable: bool = True
     comparison: Comparison | None = None
     status: str = ""
+    waiting: tuple[str, ...] = ()
 
 
 def describe_comparison(comparison: Comparison | None) -> list[str]:

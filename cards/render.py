@@ -21,7 +21,7 @@ from builders import tasks
 from builders.benchmarks import built_in_tasks, namesake_tasks
 from builders.catalogue import Definition
 from builders.licenses import describe_license
-from builders.spec import Dataset, read_docstring, version_key
+from builders.spec import AS_PUBLISHED, Dataset, read_docstring, version_key
 from cards import front_matter, markdown
 from cards.columns import DescribedColumn, all_labels, describe_columns, label_name
 from cards.evidence import (
@@ -108,7 +108,7 @@ def render(
         status=evidence.status,
         evaluated=tasks.evaluated_split(dataset.task),
         prose=prose,
-        recipe=read_docstring(dataset.recipe).split("\n\nRaises ")[0],
+        recipe=_describe_recipe(dataset, manifest),
         languages=[front_matter.language(code)[1] for code in dataset.languages],
         configs=configs,
         missing=missing,
@@ -120,7 +120,7 @@ def render(
         task=mteb_task(dataset, manifest),
         built_in=built_in_tasks(dataset.name),
         namesakes=namesake_tasks(dataset.name),
-        versions=_versions(dataset),
+        versions=[row for row in _versions(dataset) if row[0] not in {*evidence.waiting} - {manifest.version}],
         statistics=statistics_table(dataset.task, statistics),
         statistics_splits=list(statistics),
         citations=citations,
@@ -132,10 +132,34 @@ def read_filled_prose(dataset: Dataset, manifest: Manifest) -> Prose:
     """The prose of a dataset with the numbers of one release in it."""
     prose = read_prose(manifest.source, dataset.name, manifest.version, sample=manifest.sample)
     rows = {(table.config, table.split): table.rows for table in manifest.tables}
-    numbers = release_numbers(dataset.task, rows, manifest.recipe.options, manifest.observed)
+    as_published = manifest.version == AS_PUBLISHED
+    options = dataset.options(dataset.first, sample=manifest.sample) if as_published else manifest.recipe.options
+    numbers = release_numbers(dataset.task, rows, options, manifest.observed)
     where = f"prose of {dataset.name}"
     prose = replace(prose, choices="\n".join(filter(None, (prose.choices, *_general_choices(dataset, manifest)))))
+    if as_published:  # choices and decisions are those of the recipe
+        prose = replace(prose, choices="", decisions=PUBLISHED_DECISIONS)
     return Prose(**{name: fill_placeholders(text, numbers, where) for name, text in vars(prose).items()})
+
+
+PUBLISHED_RECIPE = """\
+The rows of the published dataset, in its order. A file of keys says which record of the raw source each of them is, and what was
+changed: nothing (exact), white space at the ends (trimmed), every run of white space (spaced), line feeds, written as the two
+characters `\\n` (escaped), or case, punctuation and white space (folded). Nothing is drawn or cleaned. Columns: {columns};
+the label of a record is that of {first}. "Observed" counts the rows."""
+PUBLISHED_DECISIONS = """\
+- The keys come from a comparison of the published copy with the raw source. Of several records with the same text and label the
+  first counts.
+- Rows that equal a record only ignoring case, punctuation and white space, have another label there, or are in no record cannot
+  be made. A complete release has none of them."""
+
+
+def _describe_recipe(dataset: Dataset, manifest: Manifest) -> str:
+    """How the rows of a release are made."""
+    if manifest.version == AS_PUBLISHED:
+        columns = ", ".join(column.name for column in manifest.tables[0].columns)
+        return PUBLISHED_RECIPE.format(columns=columns, first=dataset.first)
+    return read_docstring(dataset.recipe).split("\n\nRaises ")[0]
 
 
 def _general_choices(dataset: Dataset, manifest: Manifest) -> Iterator[str]:
@@ -223,6 +247,8 @@ NOT_THE_LEADERBOARD = "**not the leaderboard's rows**, so scores on them do not 
 
 def _same_as_published(dataset: Dataset, manifest: Manifest, evidence: Evidence) -> str:
     """Whether a release has the published rows, as far as figures say; of a sample or a part, only what needs no rows."""
+    if manifest.version == AS_PUBLISHED:
+        return 'yes, row by row: "Observed" below says what was changed on the way from the raw source'
     figures = _agreeing_figures(dataset, manifest, evidence)
     if not dataset.own_rows:
         return figures
@@ -247,7 +273,7 @@ def _agreeing_figures(dataset: Dataset, manifest: Manifest, evidence: Evidence) 
         return ""
     if manifest.version.startswith("1."):
         return f"{_unpublished(dataset)}no figures are published to compare with"
-    first = min(dataset.versions, key=version_key)
+    first = dataset.first
     if dataset.benchmark and built_in_tasks(dataset.name):
         leaderboard = f"the leaderboard of {dataset.benchmark.title}"
         return f"**no**, this version is corrected: to compare with {leaderboard}, use version {first}"
@@ -273,6 +299,7 @@ def _versions(dataset: Dataset) -> list[tuple[str, str, str]]:
         compare = "for the recipe of the paper; not the leaderboard's rows"
     for number in older:
         uses[number] = compare if number.startswith("1.") else "to repeat results on it"
+    uses |= {AS_PUBLISHED: "to compare with the leaderboard"} if AS_PUBLISHED in uses else {}
     return [(number, markdown.hand_written(dataset.versions[number].notes), use) for number, use in uses.items()]
 
 

@@ -42,6 +42,7 @@ Names = list[tuple[str, str]]  # datasets of one source, with their versions
 def main() -> int:
     """Build what the command line names; returns the exit code: that of the first dataset that failed, if any did."""
     options = command.parse(parser(), _check_options)
+    from builders.spec import AS_PUBLISHED
     from pipelines.build_report.records import failure_to_json
     from pipelines.build_report.redaction import Failure, failure_of
     from pipelines.make import BuildSettings
@@ -53,7 +54,11 @@ def main() -> int:
     raw = replace(command.raw_settings(options), unpinned=tuple(options.unpinned))
     chosen = (options.splits, options.sample, options.limit)
     _require_files(datasets, options.unpinned)
-    settings = BuildSettings(options.output, raw, *chosen, options.force, options.findings)
+    others = [f"{definition.dataset.name}@{version}" for definition, version in datasets if version != AS_PUBLISHED]
+    if options.partial and others:
+        todo = f"name {others[0].partition('@')[0]}@{AS_PUBLISHED}, or leave it out"
+        raise UsageError(f"--partial is for versions {AS_PUBLISHED}", found=others[0], todo=todo)
+    settings = BuildSettings(options.output, raw, *chosen, options.force, options.findings, partial=options.partial)
     if options.dry_run:
         return _dry_run(datasets, settings, options.push, as_json=options.json)
     if not options.sample and (much := large_download(datasets, options.splits, raw)):
@@ -99,6 +104,9 @@ def parser() -> argparse.ArgumentParser:
     command.add_yes_option(arguments)
     arguments.add_argument(
         "--output", type=Path, default=Path("outputs"), metavar="DIR", help="where releases are written (outputs/)"
+    )
+    arguments.add_argument(
+        "--partial", action="store_true", help="accept a release without the published rows that cannot be made (0.1.0)"
     )
     arguments.add_argument(
         "--splits", type=command.split_names, metavar="A,B", help="only these splits; the release is partial"

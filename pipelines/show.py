@@ -101,14 +101,14 @@ def _show_overlaps(datasets: Sequence[tuple[Definition, str]], output: Path, *, 
 def describe(definition: Definition, version: str, output: Path) -> dict[str, Any]:
     """What is known of a version of a dataset.
 
-    status: which real files its recipe has met (pipelines.release.ledger). built: the versions in the output folder. rows,
-    dropped, findings, scores: of the release of this version there; without one, the rows of the ledger, or None, and the
-    findings that the builder declares. scores: None where none were computed. needs: the published files that this version is
-    built from, by key, as in pipelines.catalogue_pages.sources.FileNeed.
+    status: which real files its recipe has met (pipelines.release.ledger). built: the versions in the output folder. waiting:
+    those that wait for `decide`. rows, dropped, findings, scores: of the release of this version there; without one, the rows of
+    the ledger, or None, and the findings that the builder declares. scores: None where none were computed. needs: the published
+    files that this version is built from, by key, as in pipelines.catalogue_pages.sources.FileNeed.
     """
     from builders.catalogue import needed_files
     from pipelines.catalogue_pages.sources import file_needs
-    from pipelines.raw.settings import RawSettings
+    from pipelines.raw.settings import RawSettings, is_waiting
     from pipelines.release import ledger
 
     dataset, source = definition.dataset, definition.source
@@ -126,6 +126,7 @@ def describe(definition: Definition, version: str, output: Path) -> dict[str, An
         "languages": list(dataset.languages),
         "splits": list(dataset.task.splits),
         "versions": {number: version.notes for number, version in dataset.versions.items()},
+        "waiting": [number for number in dataset.versions if is_waiting(definition, number)],
         "version": version,
         "options": dataset.options(version),
         **_known_content(definition, version, output / dataset.name / version),
@@ -208,6 +209,7 @@ def _page(definition: Definition, row: dict[str, Any]) -> str:
     columns = [f"{layout.config}: {', '.join(layout.columns)}" for layout in layouts(dataset.task)]
     versions = sorted(row["versions"], key=version_key)
     newest = row["version"] == row["newest"]
+    waiting = dict.fromkeys(row["waiting"], " (waits for decide)")
     facts = {
         "version": row["version"] if newest else f"{row['version']}; the newest is {row['newest']}",
         "task": f"{row['task']} ({dataset.group}), {', '.join(row['languages'])}",
@@ -216,7 +218,7 @@ def _page(definition: Definition, row: dict[str, Any]) -> str:
         "source": f"{source.title}, {definition.license}, {source.homepage}",
         "options": ", ".join(f"{name}={value!r}" for name, value in row["options"].items()) or "none",
         **_content_facts(row),
-        "versions": "; ".join(f"{number}: {row['versions'][number]}" for number in versions),
+        "versions": "; ".join(f"{number}{waiting.get(number, '')}: {row['versions'][number]}" for number in versions),
         "built": row["built"],
     }
     lines = [*wrap(f"{dataset.name} - {dataset.summary}"), ""]

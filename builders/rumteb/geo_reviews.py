@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from builders.published import published_files
 from builders.raw_files import Hub, github
 from builders.reading.parquet import read_parquet
 from builders.reading.tskv import read_tskv
@@ -37,8 +38,21 @@ SOURCE = Source(
             copies=(COPY,),
             withdrawn="its branch no longer has it, and GitHub may remove it at any time",
         ),
+        **published_files("georeview-classification", "georeview-clustering-p2p"),
     },
 )
+
+
+def read_ratings(raw: RawFiles) -> pl.DataFrame:
+    """id, text, label (Int64: the rating - 1) and label_text of all reviews; no label where the rating is not one of RATINGS."""
+    rating = pl.col("rating")
+    rating = pl.when(rating.is_in([float(rating) for rating in RATINGS])).then(rating.cast(pl.Int64))
+    return _read_reviews(raw).select("id", "text", label=rating - 1, label_text=rating.cast(pl.String))
+
+
+def read_rubrics(raw: RawFiles) -> pl.DataFrame:
+    """id, sentences and labels (the first rubric, perhaps empty) of all reviews."""
+    return _read_reviews(raw).select("id", sentences="text", labels=pl.col("rubrics").str.split(";").list.first())
 
 
 @dataset(
@@ -54,6 +68,7 @@ SOURCE = Source(
     },
     sample={"train_per_class": 2, "validation_per_class": 1, "test_per_class": 1},
     own_rows=OWN_DRAW,
+    published=read_ratings,
 )
 def classification(
     raw: RawFiles,
@@ -71,14 +86,11 @@ def classification(
     (builders.shaping.cleaning.deduplicate_texts). Columns: id (String: the review's line in the raw file, from 0); text (String);
     label (Int64: the rating - 1); label_text (String: the rating).
     """
-    rated = pl.col("rating").is_in([float(rating) for rating in RATINGS]).fill_null(value=False)
     exclusions = {
         "the review has no text": pl.col("text").is_null(),
-        "the rating is not 1, 2, 3, 4 or 5": ~rated,
+        "the rating is not 1, 2, 3, 4 or 5": pl.col("label").is_null(),
     }
-    rows, unfit = drop_each(_read_reviews(raw), exclusions, split="all")
-    label = (pl.col("rating") - 1).cast(pl.Int64)
-    rows = rows.select("id", "text", label=label, label_text=pl.col("rating").cast(pl.Int64).cast(pl.String))
+    rows, unfit = drop_each(read_ratings(raw), exclusions, split="all")
     rows, repeated = _deduplicate(rows, "label", "rating", clean=clean)
     return draw_splits(
         rows,
@@ -103,6 +115,7 @@ def classification(
     },
     sample={"rubrics": 3, "texts_per_rubric": 2, "longer_than": 40, "shorter_than": 120},
     own_rows=OWN_DRAW,
+    published=read_rubrics,
 )
 def clustering(
     raw: RawFiles,
@@ -122,13 +135,12 @@ def clustering(
     number of texts with more than `longer_than` and fewer than `shorter_than` characters. Columns: id (String: the review's line
     in the raw file, from 0); sentences (String); labels (String: the rubric).
     """
-    first = pl.col("rubrics").str.split(";").list.first()
     exclusions = {
         "the review has no text": pl.col("text").is_null(),
-        "the review has no rubric": first.fill_null("") == "",
+        "the review has no rubric": pl.col("labels").fill_null("") == "",
     }
-    rows, unfit = drop_each(_read_reviews(raw), exclusions, split="all")
-    rows, repeated = _deduplicate(rows.select("id", "text", labels=first), "labels", "rubric", clean=clean)
+    rows, unfit = drop_each(read_rubrics(raw).rename({"sentences": "text"}), exclusions, split="all")
+    rows, repeated = _deduplicate(rows, "labels", "rubric", clean=clean)
     counts = rows.group_by("labels").len().sort("len", "labels", descending=[True, False])
     if counts.height < rubrics:
         raise too_few("rubrics", f"{counts.height} different first rubrics", f"{rubrics}", where=raw["reviews"].name)

@@ -3,11 +3,13 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import polars as pl
 
 from builders.errors import RecipeError
+from builders.published import published_files
 from builders.raw_files import by_hand, member
 from builders.reading.archives import open_raw
 from builders.reading.json import json_batches, json_members
@@ -27,6 +29,7 @@ RUBRICS = {
     "культура": "culture",
     "экономика": "economics",
 }
+RUBRIC = pl.col("rubric").str.strip_chars().str.to_lowercase()
 LABELS = tuple(RUBRICS.values())
 SEED = "headline-classification"
 CLUSTER = {"rubric": pl.String(), "headlines": pl.List(pl.String())}
@@ -54,8 +57,20 @@ SOURCE = Source(
     ),
     homepage="http://paraphraser.ru",
     citation="gudkov2020paraphraserplus",
-    files={"clusters": member(ARCHIVE, "ParaPhraserPlus/ParaPhraserPlus.json", name="ParaPhraserPlus.json")},
+    files={
+        "clusters": member(ARCHIVE, "ParaPhraserPlus/ParaPhraserPlus.json", name="ParaPhraserPlus.json"),
+        **published_files("headline-classification"),
+    },
 )
+
+
+def read_records(raw: RawFiles) -> pl.LazyFrame:
+    """All headlines, from files in `scratch`: id, text, label (Int64) and label_text (String), null if not of the six rubrics."""
+    nothing = pl.DataFrame(schema={"cluster": pl.String(), **CLUSTER})
+    for number, frame in enumerate(chain([nothing], _read_clusters(raw["clusters"]))):
+        each = explode_headlines(frame).with_columns(label_text=label_name(pl.col("label")))
+        each.drop("cluster").write_parquet(raw.scratch / f"{number:06d}.parquet", compression="lz4")
+    return pl.scan_parquet(sorted(raw.scratch.glob("*.parquet")), glob=False)
 
 
 @dataset(
@@ -71,6 +86,7 @@ SOURCE = Source(
     },
     sample={"train_per_class": 2, "validation_per_class": 1, "test_per_class": 1},
     own_rows=OWN_DRAW,
+    published=read_records,
 )
 def classification(
     raw: RawFiles,
@@ -101,7 +117,7 @@ def classification(
         .join(drawn.lazy().select("id"), on="id", how="semi")
         .collect(engine="streaming")
     )
-    names = pl.col("label").replace_strict(dict(enumerate(LABELS)), return_dtype=pl.String)
+    names = label_name(pl.col("label"))
     observed |= count_left_over(rows.with_columns(label=names), [drawn.with_columns(label=names)], by="label")
     default = {
         name: frames[name].join(texts, on="id", maintain_order="left").select("id", "text", "label", label_text=names)
@@ -120,17 +136,13 @@ def _read_headlines(file: Raw, scratch: Path, *, clean: bool) -> tuple[pl.DataFr
 
     Raises SourceError for a repeated cluster name, RecipeError if one of the rubrics has no headline.
     """
-    label = pl.col("rubric").str.strip_chars().str.to_lowercase()
-    label = label.replace_strict(list(RUBRICS), range(len(RUBRICS)), default=None, return_dtype=pl.Int64)
-    size = pl.col("headlines").list.len()
     text = fold_text_1(pl.col("text")) if clean else pl.col("text")
     clusters, rows, counts = [pl.Series(dtype=pl.String)], [pl.DataFrame(schema=HEADLINE)], Counter[str]()
     for number, frame in enumerate(_read_clusters(file)):
         clusters.append(frame["cluster"])
-        counts.update(dict(frame.group_by(pl.col("rubric").fill_null("")).agg(size.sum()).iter_rows()))
-        labelled = frame.with_columns(label=label).filter(pl.col("label").is_not_null(), size > 0)
-        each = labelled.with_columns(position=pl.int_ranges(size)).explode("headlines", "position")
-        each = each.select("cluster", "label", id=pl.concat_str("cluster", pl.lit("-"), "position"), text="headlines")
+        size = pl.col("headlines").list.len().sum()
+        counts.update(dict(frame.group_by(pl.col("rubric").fill_null("")).agg(size).iter_rows()))
+        each = explode_headlines(frame.filter(RUBRIC.is_in(list(RUBRICS))))
         each.select("id", "text").write_parquet(scratch / f"{number:06d}.parquet", compression="lz4")
         hashes = hash_order(each.select(text).to_series(), SEED).alias("hash")
         rows.append(each.select("id", "cluster", "label", hashes, short=is_short(pl.col("text"))))
@@ -159,6 +171,19 @@ def _read_headlines(file: Raw, scratch: Path, *, clean: bool) -> tuple[pl.DataFr
         for rubric, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     }
     return headlines, {"clusters": names.height, "headlines": counts.total()} | by_rubric
+
+
+def explode_headlines(clusters: pl.DataFrame) -> pl.DataFrame:
+    """The headlines of clusters: cluster, label (Int64, null if not of the six rubrics), id and text (String)."""
+    size = pl.col("headlines").list.len()
+    each = clusters.filter(size > 0).with_columns(position=pl.int_ranges(size)).explode("headlines", "position")
+    label = RUBRIC.replace_strict(list(RUBRICS), range(len(RUBRICS)), default=None, return_dtype=pl.Int64)
+    return each.select("cluster", label=label, id=pl.concat_str("cluster", pl.lit("-"), "position"), text="headlines")
+
+
+def label_name(label: pl.Expr) -> pl.Expr:
+    """The names of labels; null where there is no label."""
+    return label.replace_strict(dict(enumerate(LABELS)), default=None, return_dtype=pl.String)
 
 
 def _read_clusters(file: Raw) -> Iterator[pl.DataFrame]:

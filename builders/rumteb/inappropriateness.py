@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from builders.published import published_files
 from builders.raw_files import RawFile, github
 from builders.reading.csv import read_csv
 from builders.reading.values import Columns
@@ -51,8 +52,22 @@ SOURCE = Source(
         # Upstream's spelling.
         "messages": _file("Version3/Inappapropriate_messages.csv", "b9900e63be0a0f9aa651f85ae73d06ff57b2f41f"),
         "topics": _file("Version3/sensitive_topics.csv", "749bc49020900f1b5f269d619b6d26ce2bd5aa30"),
+        **published_files("inappropriateness-classification", "sensitive-topics-classification"),
     },
 )
+
+
+def read_messages(raw: RawFiles, threshold: float = 0.5) -> pl.DataFrame:
+    """All messages: id (String: the row in the raw file, from 0), text (String), label (Int64) and label_text (String)."""
+    label = (pl.col("inappropriate") >= threshold).cast(pl.Int64)
+    return read_scores(raw["messages"], ("inappropriate",)).select(
+        "id", "text", label=label, label_text=label.replace_strict(dict(enumerate(LABELS)), return_dtype=pl.String)
+    )
+
+
+def read_topics(raw: RawFiles) -> pl.DataFrame:
+    """All messages with their topics, as those of 1.0.0: id (String: the row, from 0), text (String) and label (List(Int64))."""
+    return read_scores(raw["topics"], TOPICS).select("id", "text", label=find_topics(0.5))
 
 
 @dataset(
@@ -67,6 +82,7 @@ SOURCE = Source(
     },
     sample={"train_per_class": 3, "validation_per_class": 1, "test_per_class": 1},
     own_rows=OWN_DRAW,
+    published=read_messages,
 )
 def classification(
     raw: RawFiles,
@@ -84,10 +100,7 @@ def classification(
     (builders.shaping.cleaning.deduplicate_texts). Columns: id (String: the message's row in the raw file, from 0); text (String);
     label (Int64: 0 appropriate, 1 inappropriate); label_text (String).
     """
-    label = (pl.col("inappropriate") >= threshold).cast(pl.Int64)
-    rows = read_scores(raw["messages"], ("inappropriate",)).select("id", "text", label=label)
-    rows = rows.with_columns(label_text=pl.col("label").replace_strict(dict(enumerate(LABELS)), return_dtype=pl.String))
-    rows, dropped = deduplicate_texts(rows, fold=clean)
+    rows, dropped = deduplicate_texts(read_messages(raw, threshold), fold=clean)
     return draw_splits(
         rows,
         raw.splits,
@@ -117,6 +130,7 @@ def classification(
     },
     sample={"test_rows": 6},
     own_rows=OWN_DRAW,
+    published=read_topics,
 )
 def sensitive_topics(
     raw: RawFiles,

@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from builders.published import published_files
 from builders.raw_files import github
 from builders.reading.csv import read_loose_csv
 from builders.shaping.cleaning import DEDUPLICATED, deduplicate_texts
@@ -26,8 +27,21 @@ SOURCE = Source(
             "women-clothing-accessories.3-class.balanced.csv",
             git_blob="db9fbf29f256aadf3b80ed8c911541a8b867a2dc",
         ),
+        **published_files("ru-reviews-classification"),
     },
 )
+
+
+def read_reviews(raw: RawFiles) -> pl.DataFrame:
+    """All reviews: id (String: the row in the raw file, from 0), text (String), label (Int64) and label_text (String)."""
+    reviews = read_loose_csv(raw["reviews"], {"review": pl.String(), "sentiment": pl.String()}, separator="\t")
+    label = label_numbers(reviews["sentiment"], SENTIMENTS, raw["reviews"], unit="record")
+    return reviews.select(
+        pl.int_range(pl.len()).cast(pl.String).alias("id"),
+        pl.col("review").alias("text"),
+        label.alias("label"),
+        label_text=label.replace_strict(dict(enumerate(LABELS)), return_dtype=pl.String),
+    )
 
 
 @dataset(
@@ -43,6 +57,7 @@ SOURCE = Source(
     },
     sample={"train_per_class": 3, "validation_per_class": 1, "test_per_class": 1},
     own_rows=OWN_DRAW,
+    published=read_reviews,
 )
 def classification(
     raw: RawFiles,
@@ -59,14 +74,7 @@ def classification(
     the review's row in the raw file, from 0); text (String); label (Int64: 0 negative, 1 neutral, 2 positive); label_text
     (String).
     """
-    reviews = read_loose_csv(raw["reviews"], {"review": pl.String(), "sentiment": pl.String()}, separator="\t")
-    label = label_numbers(reviews["sentiment"], SENTIMENTS, raw["reviews"], unit="record")
-    rows = reviews.select(
-        pl.int_range(pl.len()).cast(pl.String).alias("id"),
-        pl.col("review").alias("text"),
-        label.alias("label"),
-        label_text=label.replace_strict(dict(enumerate(LABELS)), return_dtype=pl.String),
-    )
+    rows = read_reviews(raw)
     rows, dropped = deduplicate_texts(rows, fold=clean)
     return draw_splits(
         rows,

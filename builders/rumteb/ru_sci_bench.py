@@ -1,10 +1,12 @@
 """ruSciBench: Russian scientific papers from eLibrary, labelled with their GRNTI and OECD headings (Vatolin et al., 2024)."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import polars as pl
 
+from builders.published import published_files
 from builders.raw_files import RawFile, github, hub
 from builders.reading.csv import read_csv
 from builders.reading.parquet import read_parquet
@@ -115,8 +117,7 @@ def build_classification(
 
 def build_clustering(raw: RawFiles, kind: str, rubrics: Mapping[str, str], size: int, *, clean: bool) -> Tables:
     """A balanced sample of the papers of both splits. kind: `grnti` or `oecd`. size: rows per class."""
-    labels = pl.concat(read_labels(raw[f"{kind}_{split}"], rubrics) for split in ("train", "test"))
-    papers, no_text = drop(_add_texts(labels, _read_texts(raw)), pl.col("text").is_null(), NO_TEXT, split="test")
+    papers, no_text = drop(read_papers(raw, kind, rubrics), pl.col("text").is_null(), NO_TEXT, split="test")
     if clean:
         papers, repeated = deduplicate_texts(papers, fold=True, split="test")
     else:
@@ -125,6 +126,17 @@ def build_clustering(raw: RawFiles, kind: str, rubrics: Mapping[str, str], size:
     observed = count_left_over(papers, [rows], by="label_text")
     frame = rows.select("id", sentences="text", labels="label_text")
     return Tables({"default": {"test": frame}}, no_text + repeated, observed)
+
+
+def read_papers(raw: RawFiles, kind: str, rubrics: Mapping[str, str]) -> pl.DataFrame:
+    """The papers of both splits, train first, as read_labels, with `text`: null if they have none. kind: `grnti` or `oecd`."""
+    labels = pl.concat(read_labels(raw[f"{kind}_{split}"], rubrics) for split in ("train", "test"))
+    return _add_texts(labels, _read_texts(raw))
+
+
+def read_clusters(raw: RawFiles, kind: str, rubrics: Mapping[str, str]) -> pl.DataFrame:
+    """The papers of both splits as clustering has them: id, sentences, labels."""
+    return read_papers(raw, kind, rubrics).select("id", sentences="text", labels="label_text")
 
 
 def read_labels(raw: Raw, rubrics: Mapping[str, str]) -> pl.DataFrame:
@@ -209,6 +221,12 @@ SOURCE = Source(
             sha256="e4b8cb1fde0e2481b7ba3329f34fbeef76e1e40a87cc2b8872ca4b115e9ba92e",
             bytes=197_310,
         ),
+        **published_files(
+            "ru-scibench-grnti-classification",
+            "ru-scibench-oecd-classification",
+            "ru-scibench-grnti-clustering-p2p",
+            "ru-scibench-oecd-clustering-p2p",
+        ),
     },
 )
 DROPPED_TEXTS = (
@@ -234,6 +252,7 @@ DROPPED_TEXTS = (
     },
     sample={"train_per_class": 1, "test_per_class": 1},
     own_rows=OWN_DRAW,
+    published=partial(read_papers, kind="grnti", rubrics=GRNTI),
 )
 def grnti_classification(
     raw: RawFiles, *, train_per_class: int = 1_017, test_per_class: int = 99, clean: bool = False
@@ -267,6 +286,7 @@ def grnti_classification(
     },
     sample={"train_per_class": 1, "test_per_class": 1},
     own_rows=OWN_DRAW,
+    published=partial(read_papers, kind="oecd", rubrics=OECD),
 )
 def oecd_classification(
     raw: RawFiles, *, train_per_class: int = 958, test_per_class: int = 111, clean: bool = False
@@ -299,6 +319,7 @@ def oecd_classification(
     },
     sample={"per_class": 2},
     own_rows=OWN_DRAW,
+    published=partial(read_clusters, kind="grnti", rubrics=GRNTI),
 )
 def grnti_clustering(raw: RawFiles, *, per_class: int = 1_110, clean: bool = False) -> Tables:
     """Group papers by 28 headings of GRNTI, the Russian classification of science.
@@ -327,6 +348,7 @@ def grnti_clustering(raw: RawFiles, *, per_class: int = 1_110, clean: bool = Fal
     },
     sample={"per_class": 2},
     own_rows=OWN_DRAW,
+    published=partial(read_clusters, kind="oecd", rubrics=OECD),
 )
 def oecd_clustering(raw: RawFiles, *, per_class: int = 1_060, clean: bool = False) -> Tables:
     """Group papers by the OECD's 29 fields of science.

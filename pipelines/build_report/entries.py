@@ -16,12 +16,13 @@ import msgspec
 from builders import catalogue
 from builders.catalogue import Definition
 from builders.errors import ReleaseError
+from builders.raw_files import ByHand
 from builders.spec import Source
 from cards.manifest import INVALID_JSON
 from pipelines.build_report.records import BuildReport, DatasetReport
 from pipelines.make import BuildSettings, make
 from pipelines.raw.digests import default_cache, lock_cached_file
-from pipelines.raw.pins import LockEntry, is_pinned, is_shared, lock_names, read_lock_file, record_entry
+from pipelines.raw.pins import LockEntry, is_pinned, lock_names, read_lock_file, record_entry
 from pipelines.raw.settings import RawSettings, stored_file, unpinned_files
 from pipelines.release import fingerprint, ledger
 from pipelines.release.content_hash import dataset_sha256
@@ -136,13 +137,20 @@ def write_entries(entries: NewEntries, lock_path: Path, ledger_path: Path) -> No
 
 
 def _lock_entries(entry: DatasetReport, source: Source) -> dict[str, LockEntry]:
-    """Those of files that this checkout pins by no digest: of files that it downloads, and of one that all sources share."""
+    """Those of files that this checkout pins by no digest: of files that it downloads, of one that all sources share, and of the
+    keys of all published rows.
+    """
     unpinned = unpinned_files(source)
-    shared = {f"{source.name}/{file.name}": file.name for file in source.files.values() if is_shared(file)}
+    kinds = ("contamination index", *(() if entry.partial else ("published",)))
+    made = {
+        f"{source.name}/{file.name}": lock_names(source.name, file)[-1]
+        for file in source.files.values()
+        if isinstance(file.location, ByHand) and file.location.made_by in kinds
+    }
     return {name: digest for name, digest in entry.lock.items() if name in unpinned} | {
-        shared[file.name]: LockEntry(file.sha256, file.bytes)
+        made[file.name]: LockEntry(file.sha256, file.bytes)
         for file in entry.files
-        if file.name in unpinned & shared.keys() and file.sha256 is not None and file.bytes is not None
+        if file.name in unpinned & made.keys() and file.sha256 is not None and file.bytes is not None
     }
 
 

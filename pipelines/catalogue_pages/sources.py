@@ -24,7 +24,7 @@ from pipelines.process.terminal import format_size
 from pipelines.raw.locations import missing_reason
 from pipelines.raw.pins import LOCK_FILE, find_pin
 from pipelines.raw.requests import file_url
-from pipelines.raw.settings import stored_file
+from pipelines.raw.settings import is_waiting, stored_file
 
 MEASURED = Path(__file__).with_name("measured_builds.json")
 Access = Literal["open", "gated", "by hand", "made here"]
@@ -154,6 +154,7 @@ def _describe(definitions: Sequence[Definition], lock_files: Sequence[Path]) -> 
         key
         for definition in definitions
         for version in definition.dataset.versions
+        if not is_waiting(definition, version, lock_files)
         for key in needed_files(definition, definition.dataset.task.splits, version)
     }
     names = [definition.dataset.name for definition in definitions]

@@ -36,6 +36,7 @@ from pipelines.checking.verdict import COLORS
 from pipelines.process.files import write_atomically
 from pipelines.process.html import html_environment
 from pipelines.raw.requests import HUB
+from pipelines.raw.settings import is_waiting
 from pipelines.release import ledger
 from pipelines.release.folder import CARD, read_scores
 
@@ -233,7 +234,12 @@ def version_standings(definition: Definition, built: Mapping[str, str]) -> list[
         entry = ledger.find_entry(definition.dataset.name, version)
         here = built.get(version, "")
         if here in ("", "sample", "part"):
-            state = {"": "not built here", "sample": "sample built here", "part": "part built here"}[here]
+            waits = is_waiting(definition, version)
+            state = {
+                "": "waits for decide" if waits else "not built here",
+                "sample": "sample built here",
+                "part": "part built here",
+            }[here]
         else:
             state = "built here" if entry is None or entry.content_sha256 == here else "built here with other rows"
         repos = ledger.find_repositories(definition.dataset.name, version, ledger.LEDGER)

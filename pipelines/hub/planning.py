@@ -41,6 +41,7 @@ from pipelines.hub.publishable import (
 from pipelines.hub.repository import Refs, Snapshot, file_digests, find_differences, listed_digests, published_files
 from pipelines.hub.revisions import Repository, Target, choose_target, is_version
 from pipelines.raw.requests import HUB
+from pipelines.raw.settings import is_waiting
 from pipelines.release import comparison, folder, ledger
 from pipelines.release.ledger import RefEvent
 
@@ -175,7 +176,7 @@ class Plan(CommitPlan):
 
     at: the commit to build on, or the one that holds the version. unchanged: files of `writes` that it has already. deletes:
     stale files. against: the version before this one. changes: how the tables differ from that one. newest: the version that main
-    stays at, where it is newer than this one. absent: other versions in the catalogue that are not on the Hub. takes_over:
+    stays at, where it is newer than this one. absent: other versions that are offered, and not on the Hub. takes_over:
     whether somebody else's data get the tag `foreign_edits.TAG` first. card_edits: hand edits that the commit would undo.
     recorded: the last event of the version's tag. foreign_tag: the commit of a tag of its name that is somebody else's.
     """
@@ -254,7 +255,11 @@ def _plan_release(definition: Definition, release_dir: Path, options: PublishOpt
     plan = Plan(
         repo=repo, state=NEW, at=at, known_digests=file_digests(manifest), manifest=manifest, notes=tuple(notes),
         recorded=recorded.get(f"v{version}"),
-        absent=tuple(other for other in definition.dataset.versions if other not in {version, *refs.versions}),
+        absent=tuple(
+            other
+            for other in definition.dataset.versions
+            if other not in {version, *refs.versions} and not is_waiting(definition, other)
+        ),
         title=f"{manifest.dataset} {version}", description=f"content_sha256 {manifest.content_sha256}",
     )  # fmt: skip
     if at is None:

@@ -13,6 +13,7 @@ from pipelines.audit import integrity
 from pipelines.hub import repository
 from pipelines.hub.client import HubClient
 from pipelines.hub.repository import Snapshot, file_digests, find_differences, listed_digests
+from pipelines.raw.settings import is_waiting
 from pipelines.release import comparison, folder, ledger
 from pipelines.release.folder import verify_release
 from pipelines.release.loading import find_loading_faults
@@ -36,6 +37,9 @@ def require_publishable(
     dataset = definition.dataset
     name = f"{dataset.name}@{release_dir.name}"
     require_rights(definition, release_dir.name, rights=rights)
+    if not sample and is_waiting(definition, release_dir.name):
+        found, todo = "no digest of its keys is known", "build it with the keys, and accept the build report"
+        raise PublishError(f"{name} waits for decide", where=str(release_dir), found=found, todo=todo)
     manifest = folder.read_manifest(release_dir)
     if manifest is None:
         todo = f"build it: embedding-datasets build {name}"

@@ -201,7 +201,7 @@ def _align(a: Side, b: Side, options: ForeignOptions) -> tuple[str, list[TablePa
             raise
         words = f"{a.name} and {b.name} are not read as a task ({error.what}): columns that both have are compared"
         return "", pairs, [*_pair_notes(pairs), *([words] if incomplete else [])]
-    of_task = _pair_tables(*map(_task_tables, datasets))
+    of_task = _pair_tables(*map(task_tables, datasets))
     ignored = [_ignored_columns(of_side, names) for of_side, names in zip(datasets, unused, strict=True)]
     for number, pair in enumerate(of_task):
         names = [f"-{name}" for name in ignored[0].get(pair.old, ())] + [
@@ -303,10 +303,10 @@ def _read_as_task(
     task = options.task or next((side.manifest.task for side in sides if side.manifest), None)
     if task is None:
         try:
-            task = _read_side_as(sides[0], None, options)[0].task.type.name
+            task = read_side_as(sides[0], None, options)[0].task.type.name
         except DatasetError:
-            task = _read_side_as(sides[1], None, options)[0].task.type.name
-    datasets = [_read_side_as(side, task, options) for side in sides]
+            task = read_side_as(sides[1], None, options)[0].task.type.name
+    datasets = [read_side_as(side, task, options) for side in sides]
     unused: list[tuple[str, ...]] = [(), ()]
     named = ["label_text" in _column_names(side) for side in sides]
     if named.count(True) == 1 and _have_numbers(datasets[named.index(False)]):
@@ -316,7 +316,7 @@ def _read_as_task(
             config: {split: frame.drop("label_text", strict=False) for split, frame in splits.items()}
             for config, splits in sides[number].tables.items()
         }
-        datasets[number] = _read_side_as(replace(sides[number], tables=tables), task, options)
+        datasets[number] = read_side_as(replace(sides[number], tables=tables), task, options)
     return datasets, unused
 
 
@@ -329,11 +329,15 @@ def _have_numbers(datasets: Sequence[ForeignDataset]) -> bool:
     )
 
 
-def _read_side_as(side: Side, task: str | None, options: ForeignOptions) -> list[ForeignDataset]:
+def read_side_as(side: Side, task: str | None, options: ForeignOptions) -> list[ForeignDataset]:
+    """The datasets of a side in the layout of a type of task; None for what its columns say.
+
+    Raises SourceError or UsageError where it cannot be read so.
+    """
     return read_tables(side.tables, side.name, side.front_matter, replace(options, task=task), {})
 
 
-def _task_tables(datasets: Sequence[ForeignDataset]) -> Tables:
+def task_tables(datasets: Sequence[ForeignDataset]) -> Tables:
     """The tables of a task with its columns alone; labels of texts by their names, so that their numbers do not matter.
 
     Ids and kinds of negatives that the reader adds to training pairs are left out.

@@ -236,7 +236,7 @@ def compare_rows(config: str, split: str, old: pl.LazyFrame, new: pl.LazyFrame) 
         return nothing, NO_IDS
     pairing = pair_rows(old, new, common)
     labels: dict[str, dict[str, str]] = {}
-    for name in {"label", "labels"} & common.types.keys():
+    for name in sorted({"label", "label_text", "labels"} & common.types.keys()):
         if labels_of := _exchanged_labels(old, new, pairing, name):
             labels[name] = labels_of
             old, new = (_rename_labels(frame, name, names) for frame, names in ((old, labels_of), (new, {})))
@@ -287,15 +287,26 @@ def _exchanged_labels(old: pl.LazyFrame, new: pl.LazyFrame, pairing: Pairing, co
             label = pl.when(label.list.len() == 1).then(label.list.first())
         values.append(frame.select(label.cast(pl.String).alias(column)).collect(engine="streaming")[column])
     texts = {name: series.gather(same[name]) for name, series in zip(("old", "new"), values, strict=True)}
-    counts = pl.DataFrame(texts).drop_nulls().group_by("old", "new").len()
+    return find_exchange(pl.DataFrame(texts), *(set(series.unique()) for series in values))
+
+
+def find_exchange(pairs: pl.DataFrame, olds: set[str | None], news: set[str | None]) -> dict[str, str]:
+    """Which labels have another name, one to one; empty where they do not.
+
+    pairs: labels of the same text, columns `old` and `new` (String). olds, news: all labels.
+    """
+    counts = pairs.drop_nulls().group_by("old", "new").len()
     counts = counts.sort("len", "new", "old", descending=[True, False, False])
     main = counts.filter(pl.col("old").is_first_distinct() & pl.col("new").is_first_distinct())
-    moved = main.filter(main["old"] != main["new"]).sort("old")
-    before, after = set(moved["old"]), set(moved["new"])
-    every = [set(series.unique()) for series in values]
-    one_to_one = before == after or (before.isdisjoint(every[1]) and after.isdisjoint(every[0]))
+    names = dict(main.filter(main["old"] != main["new"]).sort("old").select("old", "new").iter_rows())
+    back = {new: old for old, new in names.items()}
+    # Of a label that has no other name the own one must be free, in both directions.
+    one_to_one = all(
+        len({known.get(label or "", label) for label in labels}) == len(labels)
+        for known, labels in ((names, olds), (back, news))
+    )
     clear = int(main["len"].sum()) >= EXCHANGED * int(counts["len"].sum())
-    return dict(moved.select("old", "new").iter_rows()) if clear and one_to_one else {}
+    return names if clear and one_to_one else {}
 
 
 def _rename_labels(frame: pl.LazyFrame, column: str, names: Mapping[str, str]) -> pl.LazyFrame:

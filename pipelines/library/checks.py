@@ -23,6 +23,7 @@ from pipelines.identity import ALLOWED, USUAL
 from pipelines.identity.datasets import Side, compare_datasets, read_target
 from pipelines.library.records import Catalogue, CatalogueEntry, Check, Difference, Release
 from pipelines.library.releases import Location, release_folders
+from pipelines.raw.settings import is_waiting
 
 
 def check(
@@ -162,7 +163,7 @@ def _describe(definition: Definition) -> CatalogueEntry:
     dataset, source = definition.dataset, definition.source
     return CatalogueEntry(
         dataset.name,
-        tuple(sorted(dataset.versions, key=version_key)),
+        tuple(number for number in sorted(dataset.versions, key=version_key) if not is_waiting(definition, number)),
         dataset.task.type.name,
         dataset.languages,
         dataset.task.splits,

@@ -161,8 +161,8 @@ class Release:
 class CatalogueEntry:
     """A dataset of the catalogue.
 
-    versions: the oldest first. task: its type, as mteb names it. languages: in mteb's notation. splits: as they are built.
-    benchmark: None for a dataset without one. license: of the source.
+    versions: those that are offered, the oldest first. task: its type, as mteb names it. languages: in mteb's notation. splits:
+    as they are built. benchmark: None for a dataset without one. license: of the source.
     """
 
     dataset: str

@@ -224,6 +224,7 @@ MAKERS = {
     "contamination index": "an index of benchmarks",
     "decide": "by decide SOURCE",
     "mine": "by decide DATASET --model MODEL",
+    "published": "by decide DATASET --published ORG/NAME@REVISION",
 }
 TITLES: dict[MissingReason, str] = {
     "offline": "to download",

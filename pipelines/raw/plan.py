@@ -52,7 +52,7 @@ def plan_script(needs: Sequence[NeededFiles], settings: RawSettings) -> list[str
         *(f"# accept the terms, then set HF_TOKEN or run hf auth login: {HUB}/datasets/{repo}" for repo in gated),
     ]
     for (source, name), location in hands.items():
-        if not location.made_by:
+        if location.made_by in ("", "published"):
             said = shlex.quote(f"get {source}/{name}: {' '.join(location.instructions.split())}")
             lines.append(f'test -e "$RAW"/{source}/{shlex.quote(name)} || echo {said} >&2')
     lines.append(_step(f"fetch {' '.join(names)} --yes", _bytes(sizes) / SPEED))

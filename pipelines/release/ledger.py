@@ -24,6 +24,7 @@ from typing import Annotated, Any, Literal, get_args
 import msgspec
 
 from builders.errors import ReleaseError
+from builders.spec import AS_PUBLISHED
 from cards.manifest import INVALID_JSON, Count, Manifest, Sha256
 from pipelines.process.files import locked, replacing, write_atomically
 from pipelines.process.installation import is_checkout
@@ -102,8 +103,9 @@ def release_entry(manifest: Manifest) -> LedgerEntry:
 
 
 def ledger_part(manifest: Manifest) -> LedgerPart | None:
-    """The entry of a release of some splits; None for a sample, and for one from files of unknown digest."""
-    if not manifest.partial or manifest.sample or not all(file.verified for file in manifest.raw):
+    """The entry of a release of some splits; None for a sample, one from files of unknown digest, and of published rows."""
+    known = all(file.verified for file in manifest.raw) and manifest.version != AS_PUBLISHED
+    if not manifest.partial or manifest.sample or not known:
         return None
     return LedgerPart(tuple(dict.fromkeys(table.split for table in manifest.tables)), *_tables_and_raw(manifest))
 

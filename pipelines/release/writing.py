@@ -15,7 +15,8 @@ from builders import tasks
 from builders.catalogue import Definition
 from builders.errors import FindingsError, ReleaseError
 from builders.licenses import permits_derivatives
-from builders.spec import Dropped, Raw, RawFiles, Tables
+from builders.published import select_published
+from builders.spec import AS_PUBLISHED, Dropped, Raw, RawFiles, Tables
 from cards.croissant import render_croissant
 from cards.evidence import Evidence
 from cards.manifest import Finding, Manifest, Table, encode
@@ -33,6 +34,7 @@ from pipelines.audit.quality import (
 from pipelines.audit.tables import Frames, hash_seed
 from pipelines.process.files import link_or_copy
 from pipelines.process.stages import read_stages, stage
+from pipelines.raw.settings import is_waiting
 from pipelines.release import fingerprint, folder, ledger, parquet
 from pipelines.release.content_hash import dataset_sha256
 from pipelines.release.examples import choose_examples, quote_findings
@@ -143,9 +145,10 @@ def _run_recipe(
     scratch.mkdir()
     with read_stages(raw) as files:  # until the tables are written: a lazy one reads its files only then
         with stage("making rows"):
-            tables = definition.dataset.recipe(
-                RawFiles(planned.splits, files, scratch, checkpoints), **planned.recipe.options
-            )
+            given = RawFiles(planned.splits, files, scratch, checkpoints)
+            dataset = definition.dataset
+            recipe = partial(select_published, dataset) if planned.version == AS_PUBLISHED else dataset.recipe
+            tables = recipe(given, **planned.recipe.options)
         written = [
             parquet.write_table(frame, release_dir, config, split)
             for config, splits in tables.frames.items()
@@ -230,12 +233,13 @@ def _evidence(
     task, agreement = definition.dataset.task, count_agreeing(manifest, described)
     comparison = shared_with_others(manifest.dataset, manifest.content_sha256)
     status = ledger.release_status(manifest)
+    waiting = tuple(version for version in definition.dataset.versions if is_waiting(definition, version))
     if not permits_derivatives(definition.license):
-        return Evidence(agreement=agreement, quotable=False, comparison=comparison, status=status)
+        return Evidence(agreement=agreement, quotable=False, comparison=comparison, status=status, waiting=waiting)
     evaluated = tasks.evaluated_split(task)
     split = evaluated if evaluated in manifest.splits else manifest.splits[-1]
     examples, quotes = choose_examples(task, frames, split, found), quote_findings(task, frames, found)
-    return Evidence(examples, quotes, agreement, comparison=comparison, status=status)
+    return Evidence(examples, quotes, agreement, comparison=comparison, status=status, waiting=waiting)
 
 
 def _refuse_errors(manifest: Manifest, findings: list[Finding]) -> None:

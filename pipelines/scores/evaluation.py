@@ -26,7 +26,7 @@ from builders import catalogue, papers
 from builders.benchmarks import BuiltInTask, built_in_tasks
 from builders.catalogue import Definition
 from builders.errors import DatasetError, ReleaseError, UsageError
-from builders.spec import Dataset
+from builders.spec import AS_PUBLISHED, Dataset
 from builders.tasks import MultilabelClassification, Reranking, Retrieval
 from cards.manifest import Manifest
 from cards.mteb_task import MtebTask, mteb_task
@@ -152,7 +152,8 @@ def published_headroom(scores: Scores, *, complete: bool) -> Headroom:
     model, score = max(published.items(), key=lambda item: item[1])
     own_rows = catalogue.load(catalogue.entries()[scores.dataset]).dataset.own_rows
     best = scores.best_baseline
-    comparable = complete and scores.version.startswith("1.") and not own_rows
+    taken_over = scores.version == AS_PUBLISHED or (scores.version.startswith("1.") and not own_rows)
+    comparable = complete and taken_over
     return Headroom(model, score, round(score - best.score, 2) if best and comparable else None)
 
 

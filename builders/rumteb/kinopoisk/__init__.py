@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from builders.published import published_files
 from builders.raw_files import hub
 from builders.reading.json import read_json_lines
 from builders.rumteb.kinopoisk.more_rules import MORE_RULES
@@ -76,8 +77,26 @@ SOURCE = Source(
             sha256="15bbd1ec69610aa77e853a61823872c825239ba4daa0ad77b4244a682cfedf1c",
             bytes=142_508_585,
         ),
+        **published_files("kinopoisk-sentiment-classification"),
     },
 )
+
+
+def read_reviews(raw: RawFiles, *, thorough: bool = False) -> pl.DataFrame:
+    """All reviews: id, text (without ratings), label (Int64), label_text, and whole (the text with its ratings).
+
+    thorough: see remove_ratings.
+    """
+    columns = {"review_id": pl.String(), "grade3": pl.String(), "content": pl.String()}
+    reviews = read_json_lines(raw["reviews"], columns, numbers_as_text=("review_id",))
+    nth = pl.int_range(1, pl.len() + 1).over("review_id")
+    return reviews.select(
+        pl.when(nth == 1).then("review_id").otherwise(pl.concat_str("review_id", pl.lit("-"), nth)).alias("id"),
+        remove_ratings(pl.col("content"), thorough=thorough).alias("text"),
+        label_numbers(reviews["grade3"], GRADES, raw["reviews"]).alias("label"),
+        label_text=pl.col("grade3").replace_strict({name: LABELS[number] for name, number in GRADES.items()}),
+        whole="content",
+    )
 
 
 @dataset(
@@ -97,6 +116,7 @@ SOURCE = Source(
     },
     sample={"train_per_class": 4, "validation_per_class": 1, "test_per_class": 1},
     own_rows=OWN_DRAW,
+    published=read_reviews,
 )
 def sentiment(
     raw: RawFiles,
@@ -115,20 +135,12 @@ def sentiment(
     followed by `-2`, `-3` ... if it is repeated); text (String); label (Int64: 0 negative, 1 neutral, 2 positive); label_text
     (String).
     """
-    columns = {"review_id": pl.String(), "grade3": pl.String(), "content": pl.String()}
-    reviews = read_json_lines(raw["reviews"], columns, numbers_as_text=("review_id",))
-    nth = pl.int_range(1, pl.len() + 1).over("review_id")
-    rows = reviews.select(
-        pl.when(nth == 1).then("review_id").otherwise(pl.concat_str("review_id", pl.lit("-"), nth)).alias("id"),
-        remove_ratings(pl.col("content"), thorough=clean).alias("text"),
-        label_numbers(reviews["grade3"], GRADES, raw["reviews"]).alias("label"),
-        label_text=pl.col("grade3").replace_strict({name: LABELS[number] for name, number in GRADES.items()}),
+    rows = read_reviews(raw, thorough=clean)
+    rated = int((rows["text"] != rows["whole"]).sum())
+    observed = {"reviews": rows.height, "reviews with a rating in their text": rated}
+    rows, empty = drop(
+        rows.drop("whole"), pl.col("text").str.strip_chars() == "", "the text is only a rating", split="all"
     )
-    observed = {
-        "reviews": rows.height,
-        "reviews with a rating in their text": int((rows["text"] != reviews["content"]).sum()),
-    }
-    rows, empty = drop(rows, pl.col("text").str.strip_chars() == "", "the text is only a rating", split="all")
     rows, repeated = deduplicate_texts(rows, fold=clean)
     return draw_splits(
         rows,

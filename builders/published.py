@@ -1,0 +1,167 @@
+"""Rows as they were published: for each of them, in order, a file of keys says which raw record it is and what was changed.
+
+`embedding-datasets decide NAME --published ORG/NAME@REVISION` compares the published copy with the raw source and writes the file
+(pipelines.identity.published). It holds no text. Version 0.1.0 of a dataset takes the rows that it names from the raw source, so
+that a score on them compares with the leaderboard's.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from builders import limits, tasks
+from builders.errors import RecipeError, SourceError
+from builders.raw_files import RawFile, by_hand
+from builders.reading.values import shorten
+from builders.shaping.benchmark_index import read_header
+from builders.shaping.folding import fold_text_1
+from builders.shaping.text import WHITE_SPACE, fold_white_space
+from builders.spec import AS_PUBLISHED, Dataset, Dropped, Raw, RawFiles, Tables, published_key
+
+FORMAT = 1
+KEY = b"embedding-datasets.published"
+# record: its number in the raw source, from 0; null where none has the text. records: how many have its text and label.
+COLUMNS: Mapping[str, pl.DataType] = MappingProxyType(
+    {"split": pl.String(), "record": pl.Int64(), "records": pl.Int64(), "change": pl.String()}
+)
+WHOLE = "whole"  # the column with the text before a step of the recipe, such as the removal of ratings; else the text
+# What makes the published text of that of its record; the first that does is taken.
+CHANGES: Mapping[str, Callable[[pl.Expr], pl.Expr]] = MappingProxyType(
+    {
+        "exact": lambda text: text,
+        "whole": lambda _: pl.col(WHOLE),  # without the step of the recipe that records went through
+        "trimmed": lambda text: text.str.strip_chars(WHITE_SPACE),
+        "spaced": fold_white_space,
+        "escaped": lambda text: text.str.replace_all("\n", r"\n", literal=True),
+        "folded": fold_text_1,
+    }
+)
+NOT_MADE = {  # rows that cannot be made from the raw source
+    "alike": "equal to a raw record only ignoring case, punctuation and white space",
+    "relabelled": "a raw record has the text with another label",
+    "absent": "no raw record has the text",
+}
+
+
+def published_files(*datasets: str) -> dict[str, RawFile]:
+    """The raw files with the keys of the published rows of some datasets, by key."""
+    return {published_key(name): _file(name) for name in datasets}
+
+
+def _file(name: str) -> RawFile:
+    instructions = (
+        f"which raw records were published: embedding-datasets decide {name} --published ORG/NAME@REVISION --raw-dir DIR; or copy"
+        f" the file from somebody who has it. Only version {AS_PUBLISHED} needs it"
+    )
+    return by_hand(f"published/{name}.parquet", instructions, made_by="published")
+
+
+def select_published(dataset: Dataset, raw: RawFiles, *, partial: bool) -> Tables:
+    """The published rows in their order, with the columns of the task.
+
+    Raises SourceError for a file of keys that is damaged or of another dataset or source, RecipeError for rows that cannot be
+    made, unless the tables may be `partial`: then these are counted as dropped.
+    """
+    file = raw.whole(published_key(dataset.name))
+    keys, content = read_keys(file, dataset)
+    keys = keys.filter(pl.col("split").is_in(raw.splits))
+    counts = keys.group_by("split", "change").len().sort("split", "change").rows()
+    dropped = tuple(Dropped(NOT_MADE[change], count, split) for split, change, count in counts if change in NOT_MADE)
+    if dropped and not partial:
+        raise RecipeError(
+            f"{dataset.name}@{AS_PUBLISHED}: published rows cannot be made from the raw source",
+            where=str(file.path),
+            found="; ".join(f"{drop.count:,} of {drop.split}: {drop.reason}" for drop in dropped),
+            todo="this is what is known of where the published rows come from; build the others with --partial",
+        )
+    [layout] = tasks.layouts(dataset.task)
+    [text] = layout.text
+    # Eager: while one side of a join is not ready, the other piles up in memory.
+    made = keys.filter(pl.col("change").is_in(list(CHANGES)))
+    named = number_records(dataset, raw).join(made.select("record").unique().lazy(), on="record", how="semi")
+    rows = made.join(named.collect(engine="streaming"), on="record", maintain_order="left")
+    changed = [pl.when(pl.col("change") == name).then(change(pl.col(text))) for name, change in CHANGES.items()]
+    rows = rows.with_columns(pl.coalesce(changed).alias(text))
+    frames = {split: rows.filter(pl.col("split") == split).select(*layout.columns) for split in raw.splits}
+    if all(given.limit is None for given in raw.files.values()):
+        labels = rows.select(label_names(dataset, rows.schema)).to_series()
+        if content_digests(rows["split"], rows[text], labels) != {
+            split: digest for split, digest in content.items() if split in raw.splits
+        }:
+            raise _refused(file, "other rows than those that were compared: of another raw source, or builder")
+    observed = {f"published rows of {split}: {change}": count for split, change, count in counts}
+    observed["published rows that several raw records have"] = int((made["records"] > 1).sum())
+    return Tables({"default": frames}, dropped, observed)
+
+
+def number_records(dataset: Dataset, raw: RawFiles) -> pl.LazyFrame:
+    """All records of the raw source of a dataset with their number, `record` (Int64), and WHOLE."""
+    assert dataset.published is not None
+    records = dataset.published(raw).lazy().with_row_index("record").with_columns(pl.col("record").cast(pl.Int64))
+    [text] = tasks.layouts(dataset.task)[0].text
+    return records if WHOLE in records.collect_schema() else records.with_columns(pl.col(text).alias(WHOLE))
+
+
+def label_names(dataset: Dataset, columns: Mapping[str, pl.DataType]) -> pl.Expr:
+    """What the label of a record, or the list of its labels, is called (String); null where it has none."""
+    name = "label_text" if "label_text" in columns else dataset.task.type.label
+    label = pl.col(name)
+    return join_names(label.cast(pl.List(pl.String))) if isinstance(columns[name], pl.List) else label.cast(pl.String)
+
+
+def join_names(labels: pl.Expr) -> pl.Expr:
+    """A list of names of labels as one text, in whatever order they come; null if one is."""
+    return labels.list.sort().list.join(" ", ignore_nulls=False)
+
+
+def content_digests(splits: pl.Series, texts: pl.Series, labels: pl.Series) -> dict[str, str]:
+    """The sha256 of the rows of each split: of text and label in JSON, one row per line."""
+    digests = {split: hashlib.sha256() for split in splits.unique(maintain_order=True)}
+    for split, *row in zip(splits, texts, labels, strict=True):
+        digests[split].update(json.dumps(row, ensure_ascii=False).encode() + b"\n")
+    return {split: digest.hexdigest() for split, digest in digests.items()}
+
+
+def read_keys(raw: Raw, dataset: Dataset) -> tuple[pl.DataFrame, dict[str, str]]:
+    """The keys of a file, with COLUMNS, and the digest of the rows that are made from them, by split.
+
+    Raises SourceError for a file that is damaged or of another dataset.
+    """
+    try:
+        with pq.ParquetFile(raw.path, page_checksum_verification=True) as file:
+            header = json.loads(read_header(file.metadata.metadata, KEY))
+            about, rows = (header["format"], header["dataset"], header["rows"]), file.metadata.num_rows
+            if about != (FORMAT, dataset.name, rows) or rows > limits.MAX_KEYS:
+                raise _refused(
+                    raw, shorten(f"format {about[0]}, of {about[1]}, {about[2]} rows said and {rows:,} there", 200)
+                )
+            keys = pl.DataFrame(pl.from_arrow(file.read())).select(list(COLUMNS)).cast(dict(COLUMNS))  # type: ignore[arg-type]
+        content = {str(split): str(digest) for split, digest in header["content"].items()}
+    except (LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise _refused(raw, "an invalid header") from error
+    except (pa.ArrowException, pl.exceptions.PolarsError, OSError, ValueError) as error:
+        raise _refused(raw, str(error).split("\n", 1)[0][:200] or type(error).__name__) from error
+    known = (
+        pl.col("split").is_in(dataset.task.splits)
+        & pl.col("change").is_in([*CHANGES, *NOT_MADE])
+        & (pl.col("record").is_null() == (pl.col("change") == "absent"))
+        & (pl.col("records") >= 0)
+    )
+    if len(unknown := keys.filter(~known.fill_null(value=False))):
+        raise _refused(raw, f"a row that says nothing known: {shorten(str(unknown.row(0)), 200)}")
+    return keys, content
+
+
+def _refused(raw: Raw, found: str) -> SourceError:
+    return SourceError(
+        f"{raw.name}: not the keys of published rows, or damaged",
+        where=str(raw.path),
+        found=found,
+        expected=f"a file of format {FORMAT}, of this dataset and this raw source",
+        todo="remove the file, then: embedding-datasets decide DATASET --published ORG/NAME@REVISION --raw-dir DIR",
+    )

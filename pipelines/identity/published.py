@@ -1,0 +1,219 @@
+"""Which raw records the rows of a published dataset are, for the file of keys that builders.published describes.
+
+A published row is the record with the same text and label; of several, the first in the source. Where there is none, the changes
+of builders.published are tried in their order, then whether texts are equal after folding, then other labels. Labels that
+have another name in the copy, one to one, are the same: the texts that both have tell which they are.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from builders import tasks
+from builders.errors import SourceError, UsageError
+from builders.published import (
+    CHANGES,
+    COLUMNS,
+    FORMAT,
+    KEY,
+    NOT_MADE,
+    WHOLE,
+    content_digests,
+    join_names,
+    label_names,
+    number_records,
+)
+from builders.shaping.benchmark_index import header_metadata
+from builders.shaping.folding import fold_text_1
+from builders.spec import Dataset, RawFiles
+from cards.markdown import shorten, visible
+from pipelines.checking.columns import is_list
+from pipelines.checking.datasets import ForeignOptions
+from pipelines.hub.client import parse_reference
+from pipelines.identity.datasets import Side, read_side_as, task_tables
+from pipelines.identity.rows import find_exchange
+from pipelines.process.files import replacing
+from pipelines.process.safe_text import first_line
+from pipelines.process.stages import stage
+from pipelines.process.tables import WIDTH, number_table, wrap
+
+ROW, TEXT, LABEL, THEIRS, WRITTEN = "__row", "__text", "__label", "__theirs", "__written"
+ALIKE = "alike"
+Change = Callable[[pl.Expr], pl.Expr]
+# What is compared with what: a published text after the first change, that of a record after the second.
+STAGES: Mapping[str, tuple[Change, Change]] = {
+    **{name: (CHANGES["exact"], change) for name, change in CHANGES.items()},
+    ALIKE: (fold_text_1, fold_text_1),
+}
+SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where published rows come from.
+
+    keys: as builders.published.COLUMNS. content: the digest of the rows that can be made, by split. absent: the first
+    texts that no record has. labels: labels of the source by their published names, where these differ.
+    """
+
+    keys: pl.DataFrame
+    content: Mapping[str, str]
+    absent: Sequence[str]
+    labels: Mapping[str, str]
+
+
+def find_records(dataset: Dataset, raw: RawFiles, side: Side, columns: Mapping[str, str]) -> Provenance:
+    """Which records of the raw source the rows of a published copy of a dataset are.
+
+    columns: of the copy, by our names.
+
+    Raises UsageError for a copy with other splits or tables, SourceError for what cannot be read.
+    """
+    with stage("published rows"):
+        published = _read_published(dataset, side, columns)
+    records = number_records(dataset, raw)
+    [text] = tasks.layouts(dataset.task)[0].text
+    records = records.select(
+        "record", WHOLE, pl.col(text).alias(TEXT), label_names(dataset, records.collect_schema()).alias(THEIRS)
+    )
+    with stage("names of labels"):
+        names, renamed = _find_names(dataset, published, records)
+    own_names = join_names(pl.col(LABEL).list.eval(pl.element().replace(names)))
+    published = left = published.with_columns(own_names.alias(LABEL))
+    found, others = [], []
+    for change, functions in STAGES.items():
+        with stage(change):
+            pairs = _find_texts(left, records, *functions)
+        same = pairs.filter(pl.col(LABEL) == pl.col(THEIRS)).with_columns(change=pl.lit(change))
+        left = left.join(same, on=ROW, how="anti")
+        found.append(same)
+        others.append(pairs.with_columns(change=pl.lit("relabelled")))
+    first = pl.concat(others).sort(ROW, "record").unique(ROW, keep="first").join(left, on=ROW, how="semi")
+    keyed = pl.concat([*found, first]).select(ROW, "record", "records", "change")
+    rows = published.join(keyed, on=ROW, how="left").sort(ROW)
+    rows = rows.with_columns(pl.col("change").fill_null("absent"), pl.col("records").fill_null(0))
+    made, absent = rows.filter(pl.col("change").is_in(list(CHANGES))), rows.filter(pl.col("change") == "absent")
+    content = content_digests(made["split"], made[TEXT], made[LABEL])
+    return Provenance(rows.select(list(COLUMNS)), content, absent[TEXT].head(SHOWN).to_list(), renamed)
+
+
+def write_keys(path: Path, dataset: str, provenance: Provenance, side: Side) -> None:
+    """Write the file of keys of a dataset, completely or not at all: the same copy and source give the same bytes.
+
+    Raises SourceError where other keys are there already.
+    """
+    reference = parse_reference(side.name, "main")
+    header = {
+        "format": FORMAT,
+        "dataset": dataset,
+        "rows": len(provenance.keys),
+        "content": provenance.content,
+        "labels": provenance.labels,
+        "published": f"{reference[0]}, {side.where}" if reference else "",
+    }
+    metadata = header_metadata(KEY, json.dumps(header, ensure_ascii=False, sort_keys=True).encode())
+    types = {pl.String(): pa.string(), pl.Int64(): pa.int64()}
+    schema = pa.schema([(name, types[dtype]) for name, dtype in COLUMNS.items()], metadata)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as part:
+        with pq.ParquetWriter(part, schema, compression="zstd", version="2.6", write_page_checksum=True) as writer:
+            writer.write_table(provenance.keys.to_arrow().cast(schema), row_group_size=1 << 20)
+        if path.exists() and path.read_bytes() != part.read_bytes():
+            todo = "remove the file, and run the command again"
+            raise SourceError("other keys are there already, of another copy or source", where=str(path), todo=todo)
+
+
+def _read_published(dataset: Dataset, side: Side, columns: Mapping[str, str]) -> pl.DataFrame:
+    """The rows of the published copy in their order: ROW, split, TEXT, and LABEL as a list of names."""
+    tables = task_tables(read_side_as(side, dataset.task.type.name, ForeignOptions(columns=columns)))
+    [splits, *others] = tables.values()
+    if others or set(splits) != set(dataset.task.splits):
+        found = ", ".join(f"{config}/{split}" for config, splits in tables.items() for split in splits)
+        expected = ", ".join(dataset.task.splits)
+        raise UsageError("the published copy has other splits", where=side.name, found=found, expected=expected)
+    [text] = tasks.layouts(dataset.task)[0].text
+    frames = [
+        splits[split].select(
+            pl.lit(split).alias("split"),
+            pl.col(text).cast(pl.String).alias(TEXT),
+            _as_names(splits[split], dataset.task.type.label),
+        )
+        for split in dataset.task.splits
+    ]
+    try:
+        return pl.concat(frames).with_row_index(ROW).collect(engine="streaming").sort(ROW)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        what = "cannot read the rows of the published copy"
+        raise SourceError(what, where=side.name, found=first_line(error)) from error
+
+
+def _as_names(frame: pl.LazyFrame, label: str) -> pl.Expr:
+    """Labels, single or in lists, as a list of texts."""
+    several = is_list(frame.collect_schema()[label])
+    names = pl.col(label).cast(pl.List(pl.String)) if several else pl.concat_list(pl.col(label).cast(pl.String))
+    return names.alias(LABEL)
+
+
+def _find_texts(left: pl.DataFrame, records: pl.LazyFrame, published: Change, raw: Change) -> pl.DataFrame:
+    """The records with the text of each row, after a change of each: the first of each label, and how many they are.
+
+    Returns ROW, LABEL of the row, THEIRS of the record, record, records, in the order of rows and records.
+    """
+    wanted = left.select(ROW, LABEL, published(pl.col(TEXT)).alias(WRITTEN))
+    # Eager: while one side of a join is not ready, the other piles up in memory, ten million headlines of it.
+    texts = wanted.select(WRITTEN).unique().lazy()
+    written = records.select("record", THEIRS, raw(pl.col(TEXT)).alias(WRITTEN)).join(texts, on=WRITTEN, how="semi")
+    alike = written.group_by(WRITTEN, THEIRS).agg(pl.min("record"), records=pl.len().cast(pl.Int64))
+    return wanted.join(alike.collect(engine="streaming"), on=WRITTEN).sort(ROW, "record").drop(WRITTEN)
+
+
+def _find_names(
+    dataset: Dataset, published: pl.DataFrame, records: pl.LazyFrame
+) -> tuple[dict[str, str], dict[str, str]]:
+    """The label of the source for each published one, and those of them that are not as their name or number says."""
+    labels = sorted(set(published[LABEL].explode().drop_nulls()))
+    own = dataset.task.labels if isinstance(dataset.task, tasks.Classification) else ()
+    numbers = {str(number): name for number, name in enumerate(own)}
+    by_number = set(labels) <= numbers.keys() and not set(labels) <= set(own)
+    names = {label: numbers[label] if by_number else label for label in labels}
+    pairs = _find_texts(published, records, *STAGES[ALIKE])
+    clear = pairs.filter(pl.len().over(ROW) == 1, pl.col(LABEL).list.len() == 1)
+    both = clear.select(old=pl.col(LABEL).list.first().replace(names), new=THEIRS)
+    renamed = find_exchange(both, set(both["old"]), set(both["new"]))
+    return (
+        {label: renamed.get(name, name) for label, name in names.items()},
+        {label: renamed[name] for label, name in names.items() if name in renamed},
+    )
+
+
+def describe(provenance: Provenance) -> list[str]:
+    """Where published rows come from, as lines: a table by split, labels, what cannot be made, texts that no record has."""
+    keys = provenance.keys
+    kinds = [*CHANGES, *NOT_MADE]
+    counts = {(split, change): count for split, change, count in keys.group_by("split", "change").len().iter_rows()}
+    kinds = [kind for kind in kinds if kind == "exact" or any(change == kind for _, change in counts)]
+    rows = [
+        [split, *(f"{counts.get((split, kind), 0):,}" for kind in kinds)]
+        for split in keys["split"].unique(maintain_order=True)
+    ]
+    lines = number_table([["split", *kinds], *rows], WIDTH)
+    if several := int((keys["records"] > 1).sum()):
+        lines += wrap(f"{several:,} rows have the text and label of several records: the first of them counts", "  ")
+    if provenance.labels:
+        names = ", ".join(f"{visible(published)} is {raw}" for published, raw in provenance.labels.items())
+        lines += wrap(f"labels: {names} in the source", "  ")
+    for kind in [kind for kind in kinds if kind in NOT_MADE]:
+        lines += wrap(f"{kind}: {NOT_MADE[kind]}", "  ")
+    for absent in provenance.absent:
+        lines += wrap(f"absent: {visible(str(shorten(absent, 100)))}", "  ")
+    return lines
+
+
+def count_not_made(keys: pl.DataFrame) -> int:
+    """How many published rows cannot be made from the raw source."""
+    return int(keys["change"].is_in(list(NOT_MADE)).sum())
