@@ -1,6 +1,6 @@
 """Mining: a model ranks the documents of a training set for each of its queries, once, into a raw file that builds read.
 
-builders.shaping.mined_negatives describes the file and reads it.
+builders.ranking.mined_negatives describes the file and reads it.
 
 Products are computed in single precision, a block of queries by a block of documents; those that may be among the nearest are
 computed again in double precision and rounded. So the order does not depend on blocks, threads or the library that multiplies,
@@ -22,9 +22,7 @@ import pyarrow.parquet as pq
 
 from builders.catalogue import Definition
 from builders.errors import ReleaseError, SourceError, UsageError
-from builders.shaping.benchmark_index import header_metadata
-from builders.shaping.contrastive import SPLIT, document_pool
-from builders.shaping.mined_negatives import (
+from builders.ranking.mined_negatives import (
     FORMAT,
     KEY,
     RankingHeader,
@@ -33,6 +31,8 @@ from builders.shaping.mined_negatives import (
     queries_digest,
     read_ranking_header,
 )
+from builders.shaping.benchmark_index import header_metadata
+from builders.shaping.contrastive import SPLIT, document_pool
 from cards.manifest import Manifest
 from pipelines.models.loading import Embedder
 from pipelines.models.vectors import Vectors, embed_texts

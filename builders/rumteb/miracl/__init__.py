@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from builders.ranking.mined_negatives import mining, training_files, training_versions, with_mined
 from builders.raw_files import github, hub
 from builders.rumteb.miracl.candidates import choose_candidates, rank_passages
 from builders.rumteb.miracl.judgements import merge_duplicates, read_judgements, refuse_missing_passages
@@ -16,7 +17,6 @@ from builders.rumteb.miracl.passages import (
 from builders.rumteb.miracl.titles import ARTICLES, CONFIG, texts_to_measure, title_pairs
 from builders.shaping.benchmark_index import read_benchmark_index
 from builders.shaping.measurements import LIMIT, measure_tokens, read_tokens
-from builders.shaping.mined_negatives import mining, training_files, training_versions, with_mined
 from builders.shaping.popularity import TIMES, sample_pool, select_pool
 from builders.shaping.sampling import list_candidates
 from builders.spec import RawFiles, Source, Tables, Version, dataset
@@ -123,7 +123,7 @@ def reranking(raw: RawFiles, *, candidates: int = 100, clean: bool = False) -> T
     """Rank the passages that answer a question above others on the same subject.
 
     The candidates of a question are its judged passages and, up to `candidates` in total, the best other passages of the corpus
-    by BM25 (builders.rumteb.miracl.bm25; a passage is its title, a space and its text). `clean` leaves out passages with the
+    by BM25 (builders.ranking.bm25; a passage is its title, a space and its text). `clean` leaves out passages with the
     title and text of an earlier one. corpus: id (MIRACL's docid), title, text: every candidate once, in the order of the raw
     files; queries: id (MIRACL's), text: the dev questions with a relevant passage; qrels: query-id, corpus-id, score (Int64: 1
     relevant, 0 judged not relevant; candidates added by BM25 have no judgement); top_ranked: query-id, corpus-ids (List(String):

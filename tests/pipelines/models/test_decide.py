@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from builders.errors import DatasetError, ReleaseError, SourceError, UsageError
+from builders.ranking.mined_negatives import read_ranking_header
 from builders.shaping.contrastive import document_pool
-from builders.shaping.mined_negatives import read_ranking_header
 from pipelines import decide
 from pipelines.make import GOLDEN, BuildResult
 from pipelines.models import vectors

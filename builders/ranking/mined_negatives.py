@@ -278,7 +278,7 @@ def with_mined(recipe: Callable[..., Tables]) -> Callable[..., Tables]:
     """A recipe of training pairs with the options of `mining`, which add the column `mined` (List(String)) to every table.
 
     mined: how many hard negatives a row gets, 0 for no column. mined_ranks: the ranks of the documents that they are drawn from,
-    the first and the last (builders.shaping.mined_negatives.add_mined). The recipe must have the option `clean`, and the raw
+    the first and the last (builders.ranking.mined_negatives.add_mined). The recipe must have the option `clean`, and the raw
     file `index`: with it, texts of the index are not drawn.
     """
 
