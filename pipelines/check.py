@@ -5,6 +5,7 @@ With --org ORG: all datasets that an organisation has published, against the led
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 import shlex
@@ -19,6 +20,7 @@ from pipelines import command
 if TYPE_CHECKING:
     import argparse
 
+    from cards.evidence import Quote
     from pipelines.checking.checks import CheckResult
     from pipelines.checking.targets import Target
     from pipelines.checking.verdict import Condition
@@ -45,6 +47,7 @@ EXAMPLES = """\
     embedding-datasets check cedr --against published          its statistics beside the published ones, line by line
     embedding-datasets check cedr --json                       for programs: docs/checking.md lists the keys
     embedding-datasets check data/ --format github             beside a run of GitHub Actions; markdown and sarif too
+    embedding-datasets check data/ --sarif check.sarif --markdown check.md --badge badge.json   all of these from one check
     embedding-datasets check cedr --findings rows/             all rows of every finding, as Parquet
     embedding-datasets check data.csv --profile                train a model on the rows: are labels shifted or wrong?
   everything an organisation has published, every tag and main, against the ledger:
@@ -81,6 +84,7 @@ def main() -> int:
     conditions = parse_conditions(options.fail_on)
     statement = _read_statement(options)
     codes, sections = [0], []
+    about_all = options.format == "sarif" or options.markdown or options.sarif or options.badge
     outcomes: list[tuple[Target, Outcome]] = []
     for name in options.names:
         try:
@@ -105,7 +109,7 @@ def main() -> int:
                     sections += [html.section(result)] if options.html else []
                     if options.findings:
                         write_findings(options.findings / finding_folder(result.report), result.found)
-                outcomes += [(target, results)] if target.mteb_task or options.format == "sarif" else []
+                outcomes += [(target, results)] if target.mteb_task or about_all else []
             except DatasetError as error:
                 _show_failure(target.name, error, options.format)
                 codes.append(error.exit_code)
@@ -113,28 +117,47 @@ def main() -> int:
                 outcomes.append((target, error))
     if options.html and any("report" in section for section in sections):  # failures alone tell nothing else
         html.write(options.html, sections)
-    _show_outcomes(outcomes, options.format)
+    _show_outcomes(outcomes, options)
     return next(filter(None, codes), 0)
 
 
-def _show_outcomes(outcomes: Sequence[tuple[Target, Outcome]], form: str) -> None:
-    """Print what is said of several datasets together: SARIF, and what concerns tasks of mteb."""
+def _show_outcomes(outcomes: Sequence[tuple[Target, Outcome]], options: argparse.Namespace) -> None:
+    """Print or write what is said of several datasets together: SARIF, the files of other forms, what concerns tasks of mteb."""
     from cards.markdown import fenced
-    from pipelines.checking.text import sarif
+    from pipelines.checking import text
     from pipelines.mteb_tasks.pages import documentation, issue_lines, task_table
+    from pipelines.process.files import write_atomically
+    from pipelines.process.safe_text import safe_text
 
     of_mteb = [(target, outcome) for target, outcome in outcomes if target.mteb_task]
-    if form == "sarif":
-        results = [result for _, outcome in outcomes if isinstance(outcome, list) for result in outcome]
-        failures = [(target.name, outcome) for target, outcome in outcomes if isinstance(outcome, DatasetError)]
-        command.print_json(sarif([(result.report, result.findings) for result in results], failures))
-    elif form == "mteb":
+    results = [result for _, outcome in outcomes if isinstance(outcome, list) for result in outcome]
+    failures = [(target.name, outcome) for target, outcome in outcomes if isinstance(outcome, DatasetError)]
+    pairs = [(result.report, result.findings) for result in results]
+    if options.format == "sarif":
+        command.print_json(text.sarif(pairs, failures))
+    elif options.format == "mteb":
         for _, outcome in of_mteb:
             command.print_page(documentation(outcome) if isinstance(outcome, list) else [])
         command.print_page(issue_lines(of_mteb))
-    elif form in ("text", "markdown") and len(of_mteb) > 1:
+    elif options.format in ("text", "markdown") and len(of_mteb) > 1:
         page = task_table(of_mteb, command.width())
-        command.print_page(["", *(fenced(page) if form == "markdown" else page).splitlines()])
+        command.print_page(["", *(fenced(page) if options.format == "markdown" else page).splitlines()])
+    if options.markdown:
+        pages = [text.markdown_page(*pair, _quote(result)) for pair, result in zip(pairs, results, strict=True)]
+        pages += [text.markdown_failure(name, error) for name, error in failures]
+        lines = [text.MARKDOWN_MARK, *(line for page in pages for line in page)]
+        write_atomically(options.markdown, safe_text("".join(f"{line}\n" for line in lines)))
+    if options.sarif:
+        write_atomically(options.sarif, safe_text(json.dumps(text.sarif(pairs, failures))))
+    if options.badge:
+        write_atomically(options.badge, safe_text(json.dumps(text.badge([report for report, _ in pairs], failures))))
+
+
+def _quote(result: CheckResult) -> Sequence[Quote | None]:
+    """A text of each finding of a result, where its rows could be audited."""
+    from pipelines.release.examples import quote_findings
+
+    return quote_findings(result.task, result.frames, result.found) if result.frames else ()
 
 
 def _read_statement(options: argparse.Namespace) -> Verified | None:
@@ -166,12 +189,10 @@ def _show(result: CheckResult, conditions: Sequence[Condition], form: str) -> in
     """Print the result of a check, in one of FORMATS; returns its exit code."""
     from pipelines.checking import text
     from pipelines.checking.verdict import met_conditions
-    from pipelines.release.examples import quote_findings
 
     report = result.report
     report["failed_on"] = met_conditions(conditions, report["verdict"]["state"], result.findings)
-    in_words = form in ("text", "markdown") and result.frames
-    quotes = quote_findings(result.task, result.frames, result.found) if in_words else ()
+    quotes = _quote(result) if form in ("text", "markdown") else ()
     if form == "json":
         command.print_json(report)
     elif form == "markdown":
@@ -181,13 +202,13 @@ def _show(result: CheckResult, conditions: Sequence[Condition], form: str) -> in
     elif form == "text":
         command.print_page(text.check_page(report, result.findings, quotes).splitlines())
         if result.findings and command.is_terminal():
-            command.print_page([f"next: embedding-datasets check {shlex.quote(report['path'])} --html report.html"])
+            command.print_page([f"next: {command.PROGRAM} check {shlex.quote(report['path'])} --html report.html"])
     return 1 if report["problems"] else 4 if report["defects"] else int(bool(report["failed_on"]))
 
 
 def _show_failure(name: str, error: DatasetError, form: str) -> None:
     """Show the error of something that could not be checked. name: what the command line or the folder calls it."""
-    from pipelines.build_report.outcomes import failure_to_json
+    from pipelines.build_report.records import failure_to_json
     from pipelines.checking.text import github_failure
 
     command.print_error(error)
@@ -284,6 +305,12 @@ def parser() -> argparse.ArgumentParser:
         arguments, "--html", "page", metavar="FILE", help="write a report to read in a browser, one file"
     )
     command.add_findings_option(arguments)
+    for option, words in (
+        ("--markdown", "write the tables of --format markdown into a file too"),
+        ("--sarif", "write the log of --format sarif into a file too"),
+        ("--badge", "write the verdict as a badge: JSON for the endpoint of shields.io"),
+    ):
+        command.add_output(arguments, option, "check", metavar="FILE", help=words)
     arguments.add_argument(
         "--format",
         choices=FORMATS,
@@ -380,8 +407,12 @@ def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespa
         options.map,
         options.profile,
     )
-    if (options.org or options.against) and options.format not in ("text", "json"):
-        arguments.error("--org and --against print text or JSON: leave out --format, or use --format json")
+    if (options.org or options.against) and (
+        options.format not in ("text", "json") or options.markdown or options.sarif or options.badge
+    ):
+        arguments.error(
+            "--org and --against print text or JSON: leave out --markdown, --sarif, --badge and every other --format"
+        )
     if options.org and any(audit):
         arguments.error(
             "--org verifies datasets and audits none: use it with --output, --ledger, --no-download and --json"

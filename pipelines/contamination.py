@@ -106,12 +106,12 @@ def _scan(options: argparse.Namespace) -> int:
     cache = options.cache or default_cache()
     with show_stages("scan"):
         index = find_index(options.index, cache)
-        tables = index_file.read_index_tables(index)
-        corpus = corpora.open_corpus(options.corpus, options.text, releases=options.releases, cache=cache)
-        if options.clean:
-            clean.check_target([*(file for file, _ in corpus.files), *corpus.empty], options.clean)
+        tables = index_file.read_index_header(index).tables
         datasets = indexing.available_releases(tables, options.releases)
         datasets += indexing.find_datasets(options.benchmark, options.releases, command.foreign_options(options))
+        corpus = corpora.open_corpus(options.corpus, options.text, releases=options.releases)
+        if options.clean:
+            clean.check_target([*(file for file, _ in corpus.files), *corpus.empty], options.clean)
         choices = {"threshold": options.threshold, "whole_texts": options.whole_texts}
         with scans.open_scan(corpus, index, datasets, engine, checkpoints=cache / "scans", **choices) as scan:
             summaries = scans.summarise(scan)

@@ -16,6 +16,7 @@ from pipelines.checking.datasets import DatasetFiles
 from pipelines.hub import client, repository
 from pipelines.hub.client import HubClient
 from pipelines.hub.repository import Snapshot
+from pipelines.process import installation
 from pipelines.raw.digests import default_cache
 from pipelines.release.folder import CARD, MANIFEST, releases_below, require_manifest, version_dirs
 from pipelines.release.resolution import Files
@@ -54,6 +55,10 @@ def resolve_targets(name: str, output: Path) -> list[Target]:
         raise UsageError(
             "no such folder or file", where=name, todo="name a folder, a file, ORG/NAME@REVISION or a dataset"
         )
+    if installation.CHECK_ALONE:
+        what = f"no such folder or file, and {installation.DISTRIBUTION} has no catalogue of datasets"
+        todo = f"name a folder, a file or ORG/NAME@REVISION; for a name, python -m pip install {installation.NAME}"
+        raise UsageError(what, where=name, todo=todo)
     try:
         entries = catalogue.resolve([name])
     except UsageError as error:

@@ -13,6 +13,7 @@ from cards.evidence import FindingGroup, Quote, differing, group_findings, list_
 from cards.kinds import KINDS, find_kind
 from cards.manifest import SEVERITIES, Finding, Severity
 from pipelines.audit.copies.duplicates import FOLDED_DETAIL, MEANING_DETAIL
+from pipelines.checking.verdict import COLORS
 from pipelines.process.tables import WIDTH, column_widths, fact, number_table, table_lines, wrap
 from pipelines.release.comparison import Change
 
@@ -213,6 +214,30 @@ def github_page(report: Mapping[str, Any], findings: Sequence[Finding]) -> list[
 def github_failure(name: str, error: DatasetError) -> str:
     """The command for a dataset that could not be checked."""
     return f"::error title={_property(name)}::{_data(' '.join(str(error).split()))}"
+
+
+MARKDOWN_MARK = "<!-- embedding-datasets check -->"  # the first line of a file, by which we know it again
+BADGE_COLORS = {"good": "brightgreen", "warning": "yellow", "error": "red"}
+
+
+def markdown_failure(name: str, error: DatasetError) -> list[str]:
+    """The section of Markdown for a dataset that could not be checked."""
+    return [f"### {markdown.plain(name)}", "", markdown.plain(f"not checked: {' '.join(str(error).split())}"), ""]
+
+
+def badge(reports: Sequence[Mapping[str, Any]], failures: Sequence[tuple[str, DatasetError]]) -> dict[str, Any]:
+    """The endpoint of a badge of shields.io: the worst verdict without its reasons, or how many could not be checked."""
+    verdicts = [report["verdict"] for report in reports]
+    worst = max(verdicts, key=lambda verdict: [*COLORS].index(verdict["state"]), default=None)
+    message = f"{len(failures)} not checked" if failures or not worst else worst["summary"].partition(":")[0]
+    color = "lightgrey" if failures or not worst else BADGE_COLORS[COLORS[worst["state"]]]
+    return {
+        "schemaVersion": 1,
+        "label": "embedding data",
+        "message": message,
+        "color": color,
+        "isError": bool(failures),
+    }
 
 
 def _data(text: str) -> str:

@@ -21,8 +21,6 @@ from pipelines.checking.targets import fetch_tables
 from pipelines.decontamination.index_file import FORMAT, IndexTable, Record, Unread, join_indexes, read_record
 from pipelines.decontamination.indexing import from_foreign, index_tables, indexing_rows
 from pipelines.hub import client, repository
-from pipelines.hub.client import HubClient
-from pipelines.hub.repository import Snapshot
 from pipelines.mteb_tasks.registry import (
     ALL,
     MtebDataset,
@@ -70,7 +68,7 @@ def _unread(dataset: MtebDataset, reason: str) -> Unread:
     return Unread(dataset.path, " ".join(reason.split()), dataset.revision, dataset.tasks)
 
 
-def _index_dataset(hub: HubClient, dataset: MtebDataset, folder: Path) -> Path:
+def _index_dataset(hub: client.HubClient, dataset: MtebDataset, folder: Path) -> Path:
     """The index of a dataset in a folder, made unless it is there; its record says what of the dataset it lacks."""
     made_of = {"dataset": asdict(dataset), "format": FORMAT, "code": installation.describe()}
     part = folder / f"{identity_digest(made_of)}.index"
@@ -89,7 +87,9 @@ def _index_dataset(hub: HubClient, dataset: MtebDataset, folder: Path) -> Path:
         return first_reading(partial(_read_dataset, hub, dataset, at, way, part) for way in options)
 
 
-def _read_dataset(hub: HubClient, dataset: MtebDataset, at: Snapshot, options: ForeignOptions, part: Path) -> Path:
+def _read_dataset(
+    hub: client.HubClient, dataset: MtebDataset, at: repository.Snapshot, options: ForeignOptions, part: Path
+) -> Path:
     """Write the index of a dataset, read in one way, and return its path.
 
     Raises SourceError and UsageError where it cannot be read so.
