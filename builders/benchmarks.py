@@ -96,8 +96,7 @@ class BuiltInTask:
 
     name: mteb's. dataset: ours that it evaluates. subset: the one to evaluate, where mteb's task has several. renames_columns: it
     renames the columns of the original dataset, so a subclass that does not rename reads ours. namesake: our dataset that the
-    paper describes under the name of the task, where mteb's task reads another one (`dataset`). version: of ours, the nearest to
-    the rows that mteb evaluates.
+    paper describes under the name of the task, where mteb's task reads another one (`dataset`).
     """
 
     name: str
@@ -105,7 +104,6 @@ class BuiltInTask:
     subset: str = ""
     renames_columns: bool = False
     namesake: str = ""
-    version: str = "1.0.0"
 
     @property
     def change(self) -> str:
@@ -144,11 +142,11 @@ BUILT_IN = (
     BuiltInTask("MIRACLReranking", "miracl-reranking-ru", RUSSIAN),
     BuiltInTask("RuBQReranking", "rubq-reranking"),
     BuiltInTask("MIRACLRetrieval", "miracl-retrieval-ru", RUSSIAN),
-    BuiltInTask("MIRACLRetrievalHardNegatives", MIRACL_POOLS, RUSSIAN, version="2.0.0"),
-    BuiltInTask("MIRACLRetrievalHardNegatives.v2", MIRACL_POOLS, RUSSIAN, version="2.0.0"),
+    BuiltInTask("MIRACLRetrievalHardNegatives", MIRACL_POOLS, RUSSIAN),
+    BuiltInTask("MIRACLRetrievalHardNegatives.v2", MIRACL_POOLS, RUSSIAN),
     BuiltInTask("RiaNewsRetrieval", "ria-news-retrieval"),
-    BuiltInTask("RiaNewsRetrievalHardNegatives", RIA_POOLS, version="2.0.0"),
-    BuiltInTask("RiaNewsRetrievalHardNegatives.v2", RIA_POOLS, version="2.0.0"),
+    BuiltInTask("RiaNewsRetrievalHardNegatives", RIA_POOLS),
+    BuiltInTask("RiaNewsRetrievalHardNegatives.v2", RIA_POOLS),
     BuiltInTask("RuBQRetrieval", "rubq-retrieval"),
     BuiltInTask("RUParaPhraserSTS", "ru-paraphraser-sts", renames_columns=True),
     BuiltInTask("RuSTSBenchmarkSTS", "ru-stsbenchmark-sts"),

@@ -32,10 +32,10 @@ OWN_POOLS = (
     "queries are drawn by a hash of our own, and the pools are made here, because mteb's rankings are not published"
 )
 VERSIONS: Mapping[str, str | Version] = {
-    "1.0.0": "The pool of a query is the union of three rankings, the first 250 documents of each, and its judged documents.",
+    "1.0.0": "The pool of a query has 250 documents in all, as mteb's: the judged ones, then those of three rankings in turn.",
     "2.0.0": Version(
-        "The pool of a query has 250 documents in all, as mteb's has: the judged ones, then those of the three rankings in turn.",
-        {"in_turn": True},
+        "The pool of a query is larger: its judged documents, and the first 250 documents of each of the three rankings.",
+        {"union": True},
     ),
 }
 
@@ -78,13 +78,13 @@ def _batches(corpus: pl.LazyFrame) -> Iterator[pl.Series]:
 
 
 def pool_hard_negatives(
-    tables: Tables, raw: RawFiles, split: str, *, seed: str, queries: int, depth: int, in_turn: bool
+    tables: Tables, raw: RawFiles, split: str, *, seed: str, queries: int, depth: int, union: bool
 ) -> Tables:
     """The part of a retrieval dataset that is pooled for `queries` of its queries, drawn by their ids.
 
-    tables: of the whole dataset. The pool of a query has its judged documents, and the first `depth` of each ranking; with
-    `in_turn`, `depth` documents in all: the judged ones, then the first of each ranking (BM25, then the models in the order of
-    MODELS), the second of each, and so on, each document once. The corpus is all documents of any pool, in their order. A build
+    tables: of the whole dataset. The pool of a query has `depth` documents in all: the judged ones, then the first of each
+    ranking (BM25, then the models in the order of MODELS), the second of each, and so on, each document once. With `union`, it
+    has the judged ones and the first `depth` of each ranking. The corpus is all documents of any pool, in their order. A build
     of a part of the raw files has no rankings of models: its pools are those of BM25.
 
     Raises SourceError for a ranking that is damaged, of another model or depth, or of other documents or queries; RecipeError
@@ -104,7 +104,7 @@ def pool_hard_negatives(
         rankings += _read_rankings(raw, asked, drawn["id"], texts, depth)
     ids = corpus.filter(pl.col("id").is_in(qrels["corpus-id"].implode())).select("place", **{"corpus-id": "id"})
     judged = qrels.join(ids.collect(engine="streaming"), on="corpus-id", maintain_order="left")
-    pools = _merge_rankings(judged, rankings, limit=depth if in_turn else None)
+    pools = _merge_rankings(judged, rankings, limit=None if union else depth)
     frames: dict[str, pl.DataFrame | pl.LazyFrame] = {
         "corpus": corpus.filter(pl.col("place").is_in(pools["place"].unique().implode())).drop("place"),
         "queries": drawn,

@@ -169,21 +169,21 @@ def hard_negatives(
     *,
     queries: int = QUERIES,
     depth: int = DEPTH,
-    in_turn: bool = False,
+    union: bool = False,
     titles: int = 10_000,
     max_length: int = 2_000,
 ) -> Tables:
     """Find the news article that a title belongs to, among the articles that rankings find for any title.
 
     The corpus and `titles` queries are those of version 2.0.0 of ria-news-retrieval, and `queries` of the latter are drawn in
-    hash order. The pool of a query is its article and the first `depth` articles of BM25 and of each of two models, or with
-    `in_turn` `depth` articles in all (builders.ranking.hard_negatives). corpus: id (the article's line in the raw file, from 1),
-    title (""), text: the articles of all pools, in the order of the raw file; queries: id (`q` and the line of its article),
-    text: titles, in hash order; qrels: query-id, corpus-id, score (Int64, 1).
+    hash order. The pool of a query has `depth` articles: its own, and those that BM25 and two models rank first, in turn; with
+    `union`, its own and the first `depth` of each ranking (builders.ranking.hard_negatives). corpus: id (the article's line in
+    the raw file, from 1), title (""), text: the articles of all pools, in the order of the raw file; queries: id (`q` and the
+    line of its article), text: titles, in hash order; qrels: query-id, corpus-id, score (Int64, 1).
     """
     whole = retrieval.recipe(raw, queries=titles, max_length=max_length, branches=True)
     seed = "ria-news-retrieval-hard-negatives"
-    return pool_hard_negatives(whole, raw, "test", seed=seed, queries=queries, depth=depth, in_turn=in_turn)
+    return pool_hard_negatives(whole, raw, "test", seed=seed, queries=queries, depth=depth, union=union)
 
 
 def _clean_batch(

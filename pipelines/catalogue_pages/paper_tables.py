@@ -37,8 +37,8 @@ NOTES = {
     " / test, without the splits that a task does not have. raw: records of the raw files, before any are dropped. -:"
     " unknown without the raw files. here: in the output folder.",
     "mteb-rus-v1.1": "For each task of mteb: our dataset that it reads once path and revision are changed, in the version to"
-    " use, the nearest to the rows that mteb evaluates, and the size of that version, from the ledger, or as expected; - if"
-    " neither is known.",
+    " use: 0.1.0, the published rows, where there is one, else 1.0.0; and the size of that version, from the ledger, or as"
+    " expected; - if neither is known.",
 }
 AS_PUBLISHED = "0.1.0"  # the version with the published rows, of datasets that have one
 HAND = {"by hand": "by hand", "made here": "by hand"}  # files that no program downloads
@@ -123,7 +123,7 @@ def _rumteb_entry(dataset: Mapping[str, Any], task: PaperTask) -> list[str]:
 
 def _mteb_entry(task: BuiltInTask, dataset: Mapping[str, Any]) -> list[str]:
     """A task of mteb with our dataset, the version to use, its size and its status."""
-    version = AS_PUBLISHED if AS_PUBLISHED in dataset["versions"] else task.version
+    version = AS_PUBLISHED if AS_PUBLISHED in dataset["versions"] else "1.0.0"
     size = built_size(task.dataset, version)
     if size == "-" and task.dataset in EXPECTED:
         size = f"{EXPECTED[task.dataset]} expected"

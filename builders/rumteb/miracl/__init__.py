@@ -138,18 +138,18 @@ def _whole_corpus(raw: RawFiles, *, clean: bool) -> Tables:
     subset="ru",
     own_rows=OWN_POOLS,
 )
-def hard_negatives(raw: RawFiles, *, queries: int = QUERIES, depth: int = DEPTH, in_turn: bool = False) -> Tables:
+def hard_negatives(raw: RawFiles, *, queries: int = QUERIES, depth: int = DEPTH, union: bool = False) -> Tables:
     """Find the passages of Russian Wikipedia that answer a question, among those that rankings find for any question.
 
     The corpus is that of version 2.0.0 of miracl-retrieval-ru, and `queries` of its questions are drawn in hash order. The pool
-    of a question is its judged passages and the first `depth` passages of BM25 and of each of two models, or with `in_turn`
-    `depth` passages in all (builders.ranking.hard_negatives). corpus: id (MIRACL's docid), title (the article's), text: the
-    passages of all pools, in the order of the raw files; queries: id (MIRACL's), text: dev questions with a relevant passage, in
-    hash order; qrels: query-id, corpus-id, score (Int64: 1 relevant, 0 judged not relevant).
+    of a question has `depth` passages: the judged ones, and those that BM25 and two models rank first, in turn; with `union`,
+    the judged ones and the first `depth` of each ranking (builders.ranking.hard_negatives). corpus: id (MIRACL's docid), title
+    (the article's), text: the passages of all pools, in the order of the raw files; queries: id (MIRACL's), text: dev questions
+    with a relevant passage, in hash order; qrels: query-id, corpus-id, score (Int64: 1 relevant, 0 judged not relevant).
     """
     seed = "miracl-retrieval-hard-negatives-ru"
     whole = _whole_corpus(raw, clean=True)
-    return pool_hard_negatives(whole, raw, "dev", seed=seed, queries=queries, depth=depth, in_turn=in_turn)
+    return pool_hard_negatives(whole, raw, "dev", seed=seed, queries=queries, depth=depth, union=union)
 
 
 @dataset(

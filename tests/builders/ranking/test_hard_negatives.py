@@ -57,7 +57,7 @@ Pool = Callable[..., Tables]
 
 @pytest.fixture
 def pool(tmp_path: Path) -> Pool:
-    """Pools the dataset above: of the first `depth` documents of BM25 and two rankings, whose headers `changes` changes."""
+    """Pools the dataset above: of so many documents of BM25 and two rankings, whose headers `changes` changes."""
     runs: list[Path] = []
 
     def write(model: str, ranking: dict[str, str], depth: int, folder: Path, changes: dict[str, Any]) -> Raw:
@@ -77,7 +77,7 @@ def pool(tmp_path: Path) -> Pool:
         *,
         queries: int = 2,
         depth: int = 2,
-        in_turn: bool = False,
+        union: bool = False,
         limit: int | None = None,
         qrels: list[tuple[str, str, int]] | None = None,
         **changes: Any,
@@ -90,7 +90,7 @@ def pool(tmp_path: Path) -> Pool:
         files["corpus"] = Raw("corpus", folder, limit=limit)
         whole = dataset(qrels or judgements(q1="a", q2="c"))
         raw = RawFiles(("test",), files, folder / "scratch")
-        options = {"queries": queries, "depth": depth, "in_turn": in_turn}
+        options = {"queries": queries, "depth": depth, "union": union}
         return pool_hard_negatives(whole, raw, "test", seed="seed", **options)
 
     return run
@@ -101,9 +101,9 @@ def ids(tables: Tables, config: str = "corpus") -> str:
 
 
 def test_a_corpus_is_the_union_of_the_first_documents_of_three_rankings(pool: Pool) -> None:
-    tables = pool()  # q1: a b, a d, e d; q2: c, c f, h g
+    tables = pool(union=True)  # q1: a b, a d, e d; q2: c, c f, h g
     assert ids(tables) == "abcdefgh"
-    assert ids(pool(depth=1)) == "aceh"  # q1: a, a, e; q2: c, c, h
+    assert ids(pool(depth=1, union=True)) == "aceh"  # q1: a, a, e; q2: c, c, h
     assert tables.observed == {
         "records": 8,
         "documents of the whole corpus": 8,
@@ -115,28 +115,26 @@ def test_a_corpus_is_the_union_of_the_first_documents_of_three_rankings(pool: Po
 def test_in_turn_a_pool_has_so_many_documents_in_all_the_best_ranks_first_and_bm25_before_the_models(
     pool: Pool,
 ) -> None:
-    assert ids(pool(depth=1, in_turn=True)) == "ac"
-    assert ids(pool(depth=2, in_turn=True)) == "aceh"  # q1: a, then e, first of the third ranking; q2: c, then h
-    tables = pool(
-        depth=3, in_turn=True
-    )  # q1: a, e, then b, second of BM25; q2: c, h, then f, before g of the third ranking
+    assert ids(pool(depth=1)) == "ac"
+    assert ids(pool(depth=2)) == "aceh"  # q1: a, then e, first of the third ranking; q2: c, then h
+    tables = pool(depth=3)  # q1: a, e, then b, second of BM25; q2: c, h, then f, before g of the third ranking
     assert ids(tables) == "abcefh"
     assert tables.observed["documents of all pools, each as often as pools have it"] == 6
 
 
 def test_judged_documents_are_in_the_pool_though_no_ranking_has_them_and_more_than_it_has_room_for(pool: Pool) -> None:
     qrels = judgements(q1="gb hd", q2="c")
-    tables = pool(depth=1, in_turn=True, qrels=qrels)
+    tables = pool(depth=1, qrels=qrels)
     assert ids(tables) == "bcdgh"
     assert tables.frames["qrels"]["test"].lazy().collect().rows() == qrels
     assert tables.observed["relevant documents that no ranking has"] == 2
-    assert ids(pool(depth=1, qrels=qrels)) == "abcdegh"
+    assert ids(pool(depth=1, union=True, qrels=qrels)) == "abcdegh"
 
 
 def test_queries_are_drawn_by_a_hash_of_their_ids_and_bring_their_own_documents_alone(pool: Pool) -> None:
     """BLAKE2b with the key `seed`: q1 has the hash 04d3..., q2 7251... (openssl mac)."""
     assert ids(pool(), "queries") == "q1q2"
-    tables = pool(queries=1, depth=1)
+    tables = pool(queries=1, depth=1, union=True)
     assert (ids(tables, "queries"), ids(tables)) == ("q1", "ae")
     assert tables.frames["qrels"]["test"].lazy().collect().rows() == [("q1", "a", 1)]
     with pytest.raises(RecipeError, match="too few queries"):

@@ -218,7 +218,7 @@ def test_hard_negatives_are_built_from_what_decide_writes_with_the_prefixes_of_e
         )
         shutil.copy(ranking, golden / "ranked" / ranking.name)
     settings = replace(sample_settings(tmp_path), golden=tmp_path / "golden")
-    built = make(definition_of(HARD), "1.0.0", settings)
+    built = make(definition_of(HARD), "2.0.0", settings)
     documents = read_table(base, "corpus", "test")["id"].to_list()
     lists = [candidates(golden / "ranked" / f"{model.rpartition('/')[2]}.parquet") for model in (LARGE, MISTRAL)]
     drawn = [read_table(base, "queries", "test")["id"].to_list().index(name) for name in ("q6", "q18", "q8")]
