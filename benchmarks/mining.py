@@ -27,7 +27,7 @@ import pyarrow.parquet as pq
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from builders.shaping.mined_negatives import FORMAT, Digest, RankingHeader  # noqa: E402
+from builders.ranking.mined_negatives import FORMAT, Digest, RankingHeader  # noqa: E402
 from pipelines.models.mining import (  # noqa: E402
     QUERIES,
     SEARCH,

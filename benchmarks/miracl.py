@@ -218,7 +218,7 @@ def rank(folder: Path) -> None:
     """Run only our BM25 step."""
     import polars as pl
 
-    from builders.rumteb.miracl import bm25
+    from builders.ranking import bm25
 
     with tempfile.TemporaryDirectory(dir=folder) as counts:
         bm25.count(questions(folder), (pl.Series(texts) for texts in batches(folder)), Path(counts))
@@ -238,7 +238,7 @@ def library(queries: pl.Series, passages: list[str], depth: int) -> pl.DataFrame
     import polars as pl
     import Stemmer
 
-    from builders.rumteb.miracl.bm25 import K1, STRESS, WORD, B
+    from builders.ranking.bm25 import K1, STRESS, WORD, B
 
     tokenizer = bm25s_library.tokenization.Tokenizer(
         lower=True, splitter=WORD, stopwords=[], stemmer=Stemmer.Stemmer("russian")

@@ -15,6 +15,15 @@ from types import MappingProxyType
 from builders import papers
 
 MTEB = "muennighoff2023mteb"
+# The tasks of MTEB(rus, v1.1), in mteb's order.
+MTEB_RUS = (
+    "GeoreviewClassification", "HeadlineClassification", "InappropriatenessClassification", "KinopoiskClassification",
+    "MassiveIntentClassification", "MassiveScenarioClassification", "RuReviewsClassification", "RuSciBenchGRNTIClassification",
+    "RuSciBenchOECDClassification", "GeoreviewClusteringP2P", "RuSciBenchGRNTIClusteringP2P", "RuSciBenchOECDClusteringP2P",
+    "CEDRClassification", "SensitiveTopicsClassification", "TERRa", "MIRACLReranking", "RuBQReranking",
+    "MIRACLRetrievalHardNegatives.v2", "RiaNewsRetrievalHardNegatives.v2", "RuBQRetrieval", "RUParaPhraserSTS", "STS22",
+    "RuSTSBenchmarkSTS",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -22,6 +31,7 @@ class Benchmark:
     """A benchmark as its paper describes it.
 
     name: the group name on the command line and the tag on the Hub. paper: its address. citations: keys in cards/citations.bib.
+    tasks: of a benchmark that mteb defines, its tasks; the datasets that they evaluate are in the group, whatever their own.
     needs_prompts: whether a dataset must declare prompts, because the paper has one for each. sizes: whether rows are published
     that ours can be compared with. prompts: whose the prompts are. choices: what the paper leaves open for all datasets;
     corrected_choices: the same for versions that drop rows of the evaluated split. Both are lists in Markdown, with quotations.
@@ -36,6 +46,7 @@ class Benchmark:
     prompts: str = "The prompts are the paper's"
     choices: str = ""
     corrected_choices: str = ""
+    tasks: tuple[str, ...] = ()
 
 
 BENCHMARKS: Mapping[str, Benchmark] = MappingProxyType(
@@ -66,6 +77,14 @@ BENCHMARKS: Mapping[str, Benchmark] = MappingProxyType(
                 ("xiao2024rarb", MTEB),
                 prompts="The prompts are RAR-b's",
             ),
+            Benchmark(
+                "mteb-rus-v1.1",
+                "MTEB(rus, v1.1)",
+                "https://arxiv.org/abs/2502.13595",
+                ("enevoldsen2025mmteb", MTEB),
+                prompts="The prompts are the ruMTEB paper's",
+                tasks=MTEB_RUS,
+            ),
         )
     }
 )
@@ -93,7 +112,8 @@ class BuiltInTask:
 
 
 RUSSIAN = "ru"
-# The tasks of MTEB(rus, v1), those of RAR-b that we have, and their later versions on the same data.
+MIRACL_POOLS, RIA_POOLS = "miracl-retrieval-hard-negatives-ru", "ria-news-retrieval-hard-negatives"
+# The tasks of MTEB(rus, v1) and MTEB(rus, v1.1), those of RAR-b that we have, and their later versions on the same data.
 BUILT_IN = (
     BuiltInTask("GeoreviewClassification", "georeview-classification"),
     BuiltInTask("GeoreviewClassification.v2", "georeview-classification"),
@@ -122,7 +142,11 @@ BUILT_IN = (
     BuiltInTask("MIRACLReranking", "miracl-reranking-ru", RUSSIAN),
     BuiltInTask("RuBQReranking", "rubq-reranking"),
     BuiltInTask("MIRACLRetrieval", "miracl-retrieval-ru", RUSSIAN),
+    BuiltInTask("MIRACLRetrievalHardNegatives", MIRACL_POOLS, RUSSIAN),
+    BuiltInTask("MIRACLRetrievalHardNegatives.v2", MIRACL_POOLS, RUSSIAN),
     BuiltInTask("RiaNewsRetrieval", "ria-news-retrieval"),
+    BuiltInTask("RiaNewsRetrievalHardNegatives", RIA_POOLS),
+    BuiltInTask("RiaNewsRetrievalHardNegatives.v2", RIA_POOLS),
     BuiltInTask("RuBQRetrieval", "rubq-retrieval"),
     BuiltInTask("RUParaPhraserSTS", "ru-paraphraser-sts", renames_columns=True),
     BuiltInTask("RuSTSBenchmarkSTS", "ru-stsbenchmark-sts"),
@@ -140,14 +164,6 @@ NOT_SERVED: Mapping[str, str] = MappingProxyType(
     {
         "RuSciBenchGRNTIClassification.v2": "other papers, in Russian and English",
         "RuSciBenchOECDClassification.v2": "other papers, in Russian and English",
-        **dict.fromkeys(
-            (
-                f"{name}HardNegatives{version}"
-                for name in ("MIRACLRetrieval", "RiaNewsRetrieval")
-                for version in ("", ".v2")
-            ),
-            "a part of the corpus, chosen by runs of models that are not published",
-        ),
         "HUMESTS22": "a part of the pairs, judged again",
     }
 )
@@ -156,6 +172,12 @@ NOT_SERVED: Mapping[str, str] = MappingProxyType(
 def built_in_tasks(dataset: str) -> tuple[BuiltInTask, ...]:
     """The built-in tasks that evaluate a dataset; none for a dataset that mteb does not have."""
     return tuple(task for task in BUILT_IN if task.dataset == dataset)
+
+
+def datasets_of_tasks(benchmark: str) -> set[str]:
+    """Our datasets that the tasks of a benchmark of mteb evaluate; none for any other name."""
+    tasks = BENCHMARKS[benchmark].tasks if benchmark in BENCHMARKS else ()
+    return {task.dataset for task in BUILT_IN if task.name in tasks}
 
 
 def namesake_tasks(dataset: str) -> tuple[BuiltInTask, ...]:
@@ -179,6 +201,7 @@ REPOSITORIES: Mapping[str, str] = MappingProxyType(
         "mteb/amazon_massive_scenario": "massive-scenario-classification",
         "mteb/ru_reviews": "ru-reviews-classification",
         "mteb/sts22-crosslingual-sts": "sts22-ru",
+        "mteb/RiaNewsRetrieval_test_top_250_only_w_correct-v2": RIA_POOLS,
         "merionum/ru_paraphraser": "ru-paraphraser-sts",
     }
 )

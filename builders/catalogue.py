@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from builders.benchmarks import TASKS, find_alias, fold
+from builders.benchmarks import TASKS, datasets_of_tasks, find_alias, fold
 from builders.errors import UsageError
 from builders.spec import OTHER, TRAINING, VERSION, Dataset, Source
 
@@ -104,9 +104,10 @@ def load(entry: Entry) -> Definition:
 def resolve(names: Iterable[str]) -> list[tuple[Entry, str | None]]:
     """The datasets that names mean, in the catalogue's order, each once, with the version asked for (None: the newest).
 
-    A name is a dataset, a source, a group (rumteb, ateb, rarb, training, or all but training data) or an unambiguous beginning
-    of one of these, or what mteb or the paper's authors call a dataset (`CEDRClassification`, `ai-forever/cedr-classification`),
-    which is logged. Case does not matter, nor `_` for `-`. A name may carry a version: `rubq-retrieval@1.0.0`.
+    A name is a dataset, a source, a group (rumteb, ateb, rarb, mteb-rus-v1.1, training, or all but training data) or an
+    unambiguous beginning of one of these, or what mteb or the paper's authors call a dataset (`CEDRClassification`,
+    `ai-forever/cedr-classification`), which is logged. Case does not matter, nor `_` for `-`. A name may carry a version:
+    `rubq-retrieval@1.0.0`.
 
     Raises UsageError for a name that means nothing or too much, for a malformed version, and for two versions of one dataset.
     """
@@ -210,7 +211,10 @@ def _named(name: str, every: list[Entry]) -> list[Entry]:
     evaluated = [entry for entry in every if entry.group != TRAINING]
     if fold(name) == "all":
         return evaluated
-    named = [entry for entry in every if fold(name) in map(fold, (entry.group, entry.dataset))]
+    served = datasets_of_tasks(fold(name))
+    named = [
+        entry for entry in every if fold(name) in map(fold, (entry.group, entry.dataset)) or entry.dataset in served
+    ]
     of_source = [entry for entry in every if fold(entry.source) == fold(name)]
     return named or [entry for entry in of_source if entry in evaluated] or of_source
 

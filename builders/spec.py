@@ -60,15 +60,18 @@ class Version:
 
 @dataclass(frozen=True)
 class Mining:
-    """Raw files with hard negatives for training data, which an embedding model ranks: `embedding-datasets decide` writes them.
+    """Raw files with hard negatives, which an embedding model ranks: `embedding-datasets decide` writes them.
 
-    version: the one whose rows are mined. files: the key of the raw file of each config. options: those of the recipe that add
-    the column, with their defaults; `mined_ranks` among them, the first and the last rank that the files hold.
+    version: the one whose rows are ranked. files: the key of the raw file of each config. options: those of the recipe that add
+    the column, with their defaults; `mined_ranks` among them, the first and the last rank that the files hold. of: the
+    retrieval dataset whose corpus is ranked for its queries, where it is another one: `files` are then by model, and the last
+    rank is the option `depth` of the recipe.
     """
 
     version: str
     files: Mapping[str, str]
     options: Mapping[str, Any]
+    of: str = ""
 
 
 AS_PUBLISHED = "0.1.0"  # the version whose rows are the published ones, where the draw of these is not recorded
@@ -234,7 +237,7 @@ class Dataset:
     on the Hub. benchmark: None where it belongs to none. sample: options for the golden sample. checkpoints: the recipe writes
     checkpoints, so a killed build resumes from the last one. subset: the name of this dataset in mteb's multilingual task
     (`ru`); every config then has the name that mteb's task loads, `ru-<config>`. license: where its texts have other terms than
-    the source, a licence id as in Source. mining: where some versions of training data have mined negatives. own_rows: why the
+    the source, a licence id as in Source. mining: where versions are built from rankings by a model. own_rows: why the
     rows of 1.0.0 are not those that were published, though its recipe is; empty where they are taken over unchanged. training:
     for keys of raw files, those of the source's training split, where the dataset lacks it: the recipe makes tables of them too.
     by_design: the kinds of findings that its design implies, in all versions, each with the reason. task_ids: what the Hub calls

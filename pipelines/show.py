@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
   embedding-datasets show                    the catalogue
   embedding-datasets show rumteb             a benchmark: its tasks and sizes, beside those of its paper
+  embedding-datasets show mteb-rus-v1.1      the tasks of mteb's leaderboard, with our dataset and version for each
   embedding-datasets show rarb               a group
   embedding-datasets show training           training data, beside the table of the paper
   embedding-datasets show training --overlaps    pairs that two sets of built training data share

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from builders.benchmarks import BUILT_IN, NOT_SERVED, REPOSITORIES, find_alias
+from builders.benchmarks import BENCHMARKS, BUILT_IN, NOT_SERVED, REPOSITORIES, find_alias
 from builders.catalogue import entries
 from pipelines.make import BuildResult
 from tests.support import consumers
@@ -85,6 +85,9 @@ def test_the_list_has_every_task_of_the_benchmarks_and_says_which_later_versions
 
     names = {task.name for task in BUILT_IN}
     assert {task.metadata.name for task in mteb.get_benchmark("MTEB(rus, v1)").tasks} <= names
+    russian = [task.metadata.name for task in mteb.get_benchmark("MTEB(rus, v1.1)").tasks]
+    assert sorted(BENCHMARKS["mteb-rus-v1.1"].tasks) == sorted(russian)
+    assert set(russian) <= names
     assert {task.metadata.name for task in mteb.get_benchmark("RAR-b").tasks} & names == {
         "AlphaNLI", "ARCChallenge", "HellaSwag", "PIQA", "WinoGrande",
     }  # fmt: skip

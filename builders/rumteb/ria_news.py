@@ -7,6 +7,17 @@ from pathlib import Path
 import polars as pl
 
 from builders.batches import map_in_order
+from builders.ranking.hard_negatives import (
+    CITATIONS,
+    DEPTH,
+    OWN_POOLS,
+    QUERIES,
+    RANKED,
+    VERSIONS,
+    pool_hard_negatives,
+    ranked_files,
+    ranking_of,
+)
 from builders.raw_files import github
 from builders.reading.json import json_batches
 from builders.shaping.rows import drop_each
@@ -52,6 +63,8 @@ DIGEST = {
     "length": pl.UInt32(),
 } | {f"{column}_{seed}": pl.UInt64() for column in ARTICLE for seed in SEEDS}
 
+RANKED_DATASET = ("ria-news-retrieval", "2.0.0")
+
 SOURCE = Source(
     name="ria_news",
     title="Rossiya Segodnya news dataset",
@@ -68,7 +81,8 @@ SOURCE = Source(
             lfs=True,
             sha256="59a25bbcb14a261a82ac6baa84d11d23ca2125c28f0cc1905418b5301a8cb12d",
             bytes=1_025_015_063,
-        )
+        ),
+        **ranked_files("ria-news-retrieval-hard-negatives", *RANKED_DATASET),
     },
 )
 
@@ -134,6 +148,42 @@ def retrieval(raw: RawFiles, *, queries: int = 10_000, max_length: int = 2_000, 
         "articles left to BeautifulSoup": int(articles["parsed"].sum()),
     }
     return Tables({config: {"test": frame} for config, frame in frames.items()}, dropped, observed)
+
+
+@dataset(
+    "ria-news-retrieval-hard-negatives",
+    pretty_name="RIA news retrieval, hard negatives (Russian)",
+    task_ids=("document-retrieval",),
+    benchmark="mteb-rus-v1.1",
+    task=Retrieval(),
+    needs=("articles", *RANKED),
+    versions=VERSIONS,
+    prompts=retrieval.prompts,
+    citation=CITATIONS,
+    mining=ranking_of(*RANKED_DATASET),
+    sample={"queries": 3, "depth": 4, "titles": 5, "max_length": 300},
+    own_rows=OWN_POOLS,
+)
+def hard_negatives(
+    raw: RawFiles,
+    *,
+    queries: int = QUERIES,
+    depth: int = DEPTH,
+    union: bool = False,
+    titles: int = 10_000,
+    max_length: int = 2_000,
+) -> Tables:
+    """Find the news article that a title belongs to, among the articles that rankings find for any title.
+
+    The corpus and `titles` queries are those of version 2.0.0 of ria-news-retrieval, and `queries` of the latter are drawn in
+    hash order. The pool of a query has `depth` articles: its own, and those that BM25 and two models rank first, in turn; with
+    `union`, its own and the first `depth` of each ranking (builders.ranking.hard_negatives). corpus: id (the article's line in
+    the raw file, from 1), title (""), text: the articles of all pools, in the order of the raw file; queries: id (`q` and the
+    line of its article), text: titles, in hash order; qrels: query-id, corpus-id, score (Int64, 1).
+    """
+    whole = retrieval.recipe(raw, queries=titles, max_length=max_length, branches=True)
+    seed = "ria-news-retrieval-hard-negatives"
+    return pool_hard_negatives(whole, raw, "test", seed=seed, queries=queries, depth=depth, union=union)
 
 
 def _clean_batch(

@@ -8,11 +8,11 @@ import polars as pl
 
 from builders import papers
 from builders.errors import SourceError
+from builders.ranking.mined_negatives import mined_files, mining, training_versions, with_mined
 from builders.raw_files import hub
 from builders.reading.parquet import read_parquet
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
 from builders.shaping.contrastive import make_pairs
-from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined
 from builders.shaping.rows import join_tables, number_rows
 from builders.spec import RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import polars as pl
 
+from builders.ranking.mined_negatives import mining, training_files, training_versions, with_mined
 from builders.raw_files import https, member
 from builders.reading.lines import moses_batches
 from builders.shaping.bitexts import SIDES, Bitext, build_bitext, measure_bitext
-from builders.shaping.mined_negatives import mining, training_files, training_versions, with_mined
 from builders.spec import Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
 

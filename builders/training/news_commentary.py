@@ -1,8 +1,8 @@
 """News Commentary: opinion pieces of Project Syndicate in English and Russian, sentence by sentence (OPUS, v11)."""
 
+from builders.ranking.mined_negatives import mining, training_files, training_versions, with_mined
 from builders.raw_files import hub
 from builders.shaping.bitexts import Bitext, build_bitext, measure_bitext, read_translations
-from builders.shaping.mined_negatives import mining, training_files, training_versions, with_mined
 from builders.spec import RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
 

@@ -1,8 +1,8 @@
 """OPUS-100: sentences in English and Russian, drawn from the bitexts of OPUS (Zhang et al., 2020)."""
 
+from builders.ranking.mined_negatives import mining, training_files, training_versions, with_mined
 from builders.raw_files import hub
 from builders.shaping.bitexts import Bitext, build_bitext, measure_bitext, read_translations
-from builders.shaping.mined_negatives import mining, training_files, training_versions, with_mined
 from builders.spec import RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
 

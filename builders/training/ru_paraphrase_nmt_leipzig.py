@@ -2,12 +2,12 @@
 
 import polars as pl
 
+from builders.ranking.mined_negatives import mining, training_files, training_versions, with_mined
 from builders.raw_files import hub
 from builders.reading.csv import read_csv
 from builders.shaping.benchmark_index import read_benchmark_index
 from builders.shaping.contrastive import apply_rules, make_pairs, measure_rows
 from builders.shaping.measurements import drop_below, read_tokens
-from builders.shaping.mined_negatives import mining, training_files, training_versions, with_mined
 from builders.shaping.rows import join_tables, refuse
 from builders.spec import Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive

@@ -5,11 +5,11 @@ from functools import partial
 
 import polars as pl
 
+from builders.ranking.mined_negatives import mining, training_files, training_versions, with_mined
 from builders.raw_files import hub
 from builders.reading.json import json_lines
 from builders.shaping.choices import choose_answers
 from builders.shaping.measurements import LIMIT, measure_tokens
-from builders.shaping.mined_negatives import mining, training_files, training_versions, with_mined
 from builders.shaping.popularity import TIMES, PairSet, build_sets, texts_to_measure
 from builders.spec import Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive

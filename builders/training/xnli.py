@@ -2,10 +2,10 @@
 
 import polars as pl
 
+from builders.ranking.mined_negatives import mining, training_files, training_versions, with_mined
 from builders.raw_files import hub
 from builders.reading.parquet import read_parquet
 from builders.shaping.contrastive import make_short_pairs, measure_rows
-from builders.shaping.mined_negatives import mining, training_files, training_versions, with_mined
 from builders.shaping.rows import drop, join_tables, refuse
 from builders.spec import Dropped, Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from builders import catalogue, papers
-from builders.benchmarks import BENCHMARKS
+from builders.benchmarks import BENCHMARKS, BUILT_IN, BuiltInTask
 from builders.spec import TRAINING, version_key
 from cards import markdown
 from pipelines.catalogue_pages.sources import file_needs
@@ -36,7 +36,11 @@ NOTES = {
     "ateb": "The paper prints no sizes. Sizes are rows (reasoning: queries; document-level: documents) of train / validation"
     " / test, without the splits that a task does not have. raw: records of the raw files, before any are dropped. -:"
     " unknown without the raw files. here: in the output folder.",
+    "mteb-rus-v1.1": "For each task of mteb: our dataset that it reads once path and revision are changed, in the version to"
+    " use: 0.1.0, the published rows, where there is one, else 1.0.0; and the size of that version, from the ledger, or as"
+    " expected; - if neither is known.",
 }
+AS_PUBLISHED = "0.1.0"  # the version with the published rows, of datasets that have one
 HAND = {"by hand": "by hand", "made here": "by hand"}  # files that no program downloads
 
 
@@ -72,6 +76,9 @@ def benchmark_page(benchmark: str, descriptions: Sequence[Mapping[str, Any]], wi
     datasets, tasks = {row["dataset"]: row for row in descriptions}, paper_tasks(benchmark)
     tasks |= {name: UNLISTED for name in datasets if name not in tasks}
     note = textwrap.wrap(f"{status_line(descriptions)} {NOTES[benchmark]}", WIDTH)
+    if of_mteb := BENCHMARKS[benchmark].tasks:
+        entries = [_mteb_entry(task, datasets[task.dataset]) for task in BUILT_IN if task.name in of_mteb]
+        return "\n".join([*(line for entry in entries for line in entry), "", *note])
     if benchmark == "rumteb":
         entries = [_rumteb_entry(datasets[name], task) for name, task in tasks.items()]
         heading = ["dataset  task", *_columns("paper", "expected", "built"), "-" * WIDTH]
@@ -95,7 +102,7 @@ def status_summary() -> str:
         *((name, record.title) for name, record in BENCHMARKS.items()),
         (TRAINING, "the training datasets"),
     ):
-        states = [ledger.status(entry.dataset) for entry in catalogue.entries().values() if entry.group == group]
+        states = [ledger.status(entry.dataset) for entry, _ in catalogue.resolve([group])]
         more = f" ({states.count(ledger.PART)} more in part)" if ledger.PART in states else ""
         sets = f" with {len(papers.training_sets())} sets" if group == TRAINING else ""
         parts.append(f"{states.count(ledger.VERIFIED)} of {len(states)} of {title}{sets}{more}")
@@ -114,9 +121,18 @@ def _rumteb_entry(dataset: Mapping[str, Any], task: PaperTask) -> list[str]:
     return lines
 
 
-def built_size(dataset: str) -> str:
-    """The size of version 1.0.0 in the ledger: rows by split, or documents and queries; of a part of it; - if it has neither."""
-    entry = ledger.find_entry(dataset, "1.0.0") or ledger.read_parts().get(dataset, {}).get("1.0.0")
+def _mteb_entry(task: BuiltInTask, dataset: Mapping[str, Any]) -> list[str]:
+    """A task of mteb with our dataset, the version to use, its size and its status."""
+    version = AS_PUBLISHED if AS_PUBLISHED in dataset["versions"] else "1.0.0"
+    size = built_size(task.dataset, version)
+    if size == "-" and task.dataset in EXPECTED:
+        size = f"{EXPECTED[task.dataset]} expected"
+    return [task.name, *_wrap(f"{task.dataset}@{version}: {size}; {dataset['status']}")]
+
+
+def built_size(dataset: str, version: str = "1.0.0") -> str:
+    """The size of a version in the ledger: rows by split, or documents and queries; of a part of it; - if it has neither."""
+    entry = ledger.find_entry(dataset, version) or ledger.read_parts().get(dataset, {}).get(version)
     if entry is None:
         return "-"
     counts = {table.config: table.rows for table in entry.tables}

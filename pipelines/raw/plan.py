@@ -70,10 +70,11 @@ def plan_script(needs: Sequence[NeededFiles], settings: RawSettings) -> list[str
         name, mining = need.definition.dataset.name, need.definition.dataset.mining
         if mining and set(mining.files.values()) <= set(need.keys):
             texts = 2 * sum(each.pairs for each in papers.training_sets() if each.dataset == name)
-            lines += [
-                _step(f"build {name}@{mining.version}", _bytes(sizes, need.definition.source.name) / BUILT),
-                _step(f"decide {name} --model {MINER}", texts / RANKED, "; no GPU is used"),
-            ]
+            built = _bytes(sizes, need.definition.source.name) / BUILT
+            lines.append(_step(f"build {mining.of or name}@{mining.version}", built))
+            miners = [f"{model} --device cuda" for model in mining.files] if mining.of else [MINER]
+            note = "; with a GPU" if mining.of else "; no GPU is used"
+            lines += [_step(f"decide {name} --model {miner}", texts / RANKED, note) for miner in miners]
     return [
         *lines,
         _step(f"build {' '.join(names)}", _bytes(sizes) / BUILT),

@@ -39,10 +39,23 @@ def names(*asked: str) -> list[str]:
         ("ai-forever/ru-stsbenchmark-sts", ["ru-stsbenchmark-sts"]),
         ("mteb/amazon_massive_intent", ["massive-intent-classification"]),
         ("merionum/ru_paraphraser", ["ru-paraphraser-sts"]),
+        ("MIRACLRetrievalHardNegatives.v2", ["miracl-retrieval-hard-negatives-ru"]),
+        ("mteb/RiaNewsRetrieval_test_top_250_only_w_correct-v2", ["ria-news-retrieval-hard-negatives"]),
+        ("MTEB-RUS-v1.1", names("mteb-rus-v1.1")),
     ],
 )
 def test_the_names_that_mteb_and_the_authors_of_a_paper_use_are_understood(asked: str, meant: list[str]) -> None:
     assert names(asked) == meant
+
+
+def test_the_group_of_a_benchmark_of_mteb_has_the_datasets_of_its_tasks_and_no_others() -> None:
+    group = names("mteb-rus-v1.1")
+    assert len(group) == 21, "two clustering tasks read the datasets of classification tasks"
+    assert {"cedr-classification", "miracl-retrieval-hard-negatives-ru", "ria-news-retrieval-hard-negatives"} < set(
+        group
+    )
+    assert not {"ria-news-retrieval", "miracl-retrieval-ru", "ru-scibench-oecd-clustering-p2p"} & set(group)
+    assert "ria-news-retrieval-hard-negatives" not in names("rumteb")
 
 
 def test_a_name_of_somebody_else_may_carry_a_version() -> None:
@@ -61,7 +74,7 @@ def test_it_is_said_which_dataset_a_name_of_somebody_else_means(caplog: pytest.L
     [
         ("ORG/cedr-classification", "did you mean 'cedr-classification'?"),
         ("mteb/kinopoisk", "did you mean 'kinopoisk'?"),
-        ("MIRACLRetrievalHardNegatives", "'miracl-retrieval-ru'"),
+        ("MIRACLRetrieval.v3", "'miracl-retrieval-ru'"),
         ("MassiveIntent", "'massive-intent-classification'"),
     ],
 )
@@ -85,7 +98,7 @@ def code_of(card: str) -> list[str]:
 
 def test_every_built_in_task_is_listed_once_with_a_dataset_of_ours() -> None:
     names = [task.name for task in BUILT_IN]
-    assert len(names) == len(set(names)) == 34
+    assert len(names) == len(set(names)) == 38
     assert not set(names) & NOT_SERVED.keys()
     assert {task.dataset for task in BUILT_IN} | {task.namesake for task in BUILT_IN} - {""} <= set(NAMES)
 

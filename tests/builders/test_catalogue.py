@@ -39,8 +39,12 @@ def test_a_name_is_a_source_a_dataset_or_an_unambiguous_beginning(asked: str, me
 
 
 def test_groups_partition_the_catalogue() -> None:
-    groups = {entry.group for entry in catalogue.entries().values()}
-    assert sorted(name for group in groups for name in names(group)) == sorted(NAMES)
+    groups = {entry.group for entry in catalogue.entries().values()} - {
+        "mteb-rus-v1.1"
+    }  # its tasks read datasets of others
+    own = [entry.dataset for entry in catalogue.entries().values() if entry.group == "mteb-rus-v1.1"]
+    assert len(own) == 2
+    assert sorted([*own, *(name for group in groups for name in names(group))]) == sorted(NAMES)
     assert sorted(names("all", "training")) == sorted(NAMES)
 
 
@@ -235,6 +239,7 @@ def test_every_dataset_has_a_title_of_its_own() -> None:
 def test_the_name_of_a_source_does_not_mean_training_data_beside_its_other_datasets() -> None:
     assert [entry.dataset for entry, _ in catalogue.resolve(["miracl"])] == [
         "miracl-retrieval-ru",
+        "miracl-retrieval-hard-negatives-ru",
         "miracl-reranking-ru",
     ]
     assert [entry.dataset for entry, _ in catalogue.resolve(["miracl-contrastive"])] == ["miracl-contrastive"]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from builders.benchmarks import BUILT_IN
 from builders.spec import version_key
 from pipelines.catalogue_pages import paper_tables
 from pipelines.make import BuildResult
@@ -63,6 +64,37 @@ def test_rumteb_calls_built_only_what_the_ledger_has(tmp_path: Path) -> None:
     built = {name for name, entry in printed.items() if not re.search(r" - ", entry)}
     assert built == {name for name in printed if ledger.find_entry(name, "1.0.0")}
     assert {name for name, entry in printed.items() if entry.endswith("verified on complete real files")} == built
+
+
+def test_the_leaderboard_of_mteb_names_for_each_task_our_dataset_and_the_version_to_use(tmp_path: Path) -> None:
+    lines = show("mteb-rus-v1.1", "--output", str(tmp_path)).split("\n\n")[0].splitlines()
+    tasks = [line for line in lines if not line.startswith(" ")]
+    page = {
+        task: " ".join(part.split())
+        for task, part in zip(tasks, re.split(r"(?m)^\S+\n", "\n".join(lines))[1:], strict=True)
+    }
+    assert len(page) == 23
+    assert max(map(len, lines)) <= 80
+    assert page["CEDRClassification"] == "cedr-classification@1.0.0: 7,528 / 1,882; verified on complete real files"
+    assert page["RuSciBenchOECDClusteringP2P"].startswith(
+        "ru-scibench-oecd-classification@1.0.0: 27,782 / 3,219 expected;"
+    )
+    assert page["RiaNewsRetrievalHardNegatives.v2"] == (
+        "ria-news-retrieval-hard-negatives@1.0.0: 1,000 queries expected; golden sample only"
+    )
+    assert (
+        len(json.loads(f"[{','.join(show('MTEB_rus-v1.1', '--json', '--output', str(tmp_path)).splitlines())}]")) == 21
+    )
+
+
+def test_the_version_with_the_published_rows_is_the_one_to_use() -> None:
+    rows = [{"dataset": task.dataset, "versions": {"1.0.0": ""}, "status": "-", "built": "-"} for task in BUILT_IN]
+    for row in rows:
+        if row["dataset"] == "miracl-retrieval-hard-negatives-ru":
+            row["versions"] = {"0.1.0": "", "1.0.0": "", "2.0.0": ""}
+    page = paper_tables.benchmark_page("mteb-rus-v1.1", rows)
+    assert "    miracl-retrieval-hard-negatives-ru@0.1.0: " in page
+    assert "    ria-news-retrieval-hard-negatives@1.0.0: " in page
 
 
 def test_rumteb_fits_a_terminal_of_80_columns(tmp_path: Path) -> None:

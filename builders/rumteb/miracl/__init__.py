@@ -1,7 +1,21 @@
 """MIRACL, its Russian part: questions, and the passages of Russian Wikipedia that answer them (Zhang et al., 2023)."""
 
+from dataclasses import replace
+
 import polars as pl
 
+from builders.ranking.hard_negatives import (
+    CITATIONS,
+    DEPTH,
+    OWN_POOLS,
+    QUERIES,
+    RANKED,
+    VERSIONS,
+    pool_hard_negatives,
+    ranked_files,
+    ranking_of,
+)
+from builders.ranking.mined_negatives import mining, training_files, training_versions, with_mined
 from builders.raw_files import github, hub
 from builders.rumteb.miracl.candidates import choose_candidates, rank_passages
 from builders.rumteb.miracl.judgements import merge_duplicates, read_judgements, refuse_missing_passages
@@ -16,7 +30,6 @@ from builders.rumteb.miracl.passages import (
 from builders.rumteb.miracl.titles import ARTICLES, CONFIG, texts_to_measure, title_pairs
 from builders.shaping.benchmark_index import read_benchmark_index
 from builders.shaping.measurements import LIMIT, measure_tokens, read_tokens
-from builders.shaping.mined_negatives import mining, training_files, training_versions, with_mined
 from builders.shaping.popularity import TIMES, sample_pool, select_pool
 from builders.shaping.sampling import list_candidates
 from builders.spec import RawFiles, Source, Tables, Version, dataset
@@ -24,6 +37,7 @@ from builders.tasks import Contrastive, Reranking, Retrieval
 
 JUDGED = "5b819c1a45c8a0a3ec9426f476694f44a29dfaf3"
 CORPUS = "d921ec7e349ce0d28daf30b2da9da5ee698bef0d"
+RANKED_DATASET = ("miracl-retrieval-ru", "2.0.0")
 
 SOURCE = Source(
     name="miracl",
@@ -54,6 +68,7 @@ SOURCE = Source(
             for shard in SHARDS
         },
         **training_files("miracl", (CONFIG,)),
+        **ranked_files("miracl-retrieval-hard-negatives-ru", *RANKED_DATASET),
     },
     measurements=(measure_tokens(SHARDS, texts_to_measure),),
 )
@@ -83,6 +98,13 @@ def retrieval(raw: RawFiles, *, clean: bool = False) -> Tables:
     with `clean`, the first of each title and text; queries: id (MIRACL's), text: the dev questions with a relevant passage;
     qrels: query-id, corpus-id, score (Int64, 1): the relevant passages.
     """
+    tables = _whole_corpus(raw, clean=clean)
+    relevant = tables.frames["qrels"]["dev"].filter(pl.col("score") > 0)
+    return replace(tables, frames={**tables.frames, "qrels": {"dev": relevant}})
+
+
+def _whole_corpus(raw: RawFiles, *, clean: bool) -> Tables:
+    """The tables of `retrieval`, but all judgements: score 1 relevant, 0 judged not relevant."""
     questions, judgements, dropped = read_judgements(raw)
     passages = pl.concat(read_passages(raw))
     observed = _counts(judgements, passages)
@@ -95,9 +117,39 @@ def retrieval(raw: RawFiles, *, clean: bool = False) -> Tables:
     frames: dict[str, pl.DataFrame | pl.LazyFrame] = {
         "corpus": passages.select("id", "title", "text"),
         "queries": questions,
-        "qrels": judgements.filter(pl.col("score") > 0),
+        "qrels": judgements,
     }
     return Tables({config: {"dev": frame} for config, frame in frames.items()}, dropped, observed)
+
+
+@dataset(
+    "miracl-retrieval-hard-negatives-ru",
+    pretty_name="MIRACL retrieval, hard negatives (Russian)",
+    task_ids=("document-retrieval",),
+    benchmark="mteb-rus-v1.1",
+    task=Retrieval(splits=("dev",)),
+    needs=("topics", "qrels", *SHARDS, *RANKED),
+    versions=VERSIONS,
+    prompts=retrieval.prompts,
+    citation=CITATIONS,
+    mining=ranking_of(*RANKED_DATASET),
+    sample={"queries": 4, "depth": 3},
+    checkpoints=True,
+    subset="ru",
+    own_rows=OWN_POOLS,
+)
+def hard_negatives(raw: RawFiles, *, queries: int = QUERIES, depth: int = DEPTH, union: bool = False) -> Tables:
+    """Find the passages of Russian Wikipedia that answer a question, among those that rankings find for any question.
+
+    The corpus is that of version 2.0.0 of miracl-retrieval-ru, and `queries` of its questions are drawn in hash order. The pool
+    of a question has `depth` passages: the judged ones, and those that BM25 and two models rank first, in turn; with `union`,
+    the judged ones and the first `depth` of each ranking (builders.ranking.hard_negatives). corpus: id (MIRACL's docid), title
+    (the article's), text: the passages of all pools, in the order of the raw files; queries: id (MIRACL's), text: dev questions
+    with a relevant passage, in hash order; qrels: query-id, corpus-id, score (Int64: 1 relevant, 0 judged not relevant).
+    """
+    seed = "miracl-retrieval-hard-negatives-ru"
+    whole = _whole_corpus(raw, clean=True)
+    return pool_hard_negatives(whole, raw, "dev", seed=seed, queries=queries, depth=depth, union=union)
 
 
 @dataset(
@@ -123,7 +175,7 @@ def reranking(raw: RawFiles, *, candidates: int = 100, clean: bool = False) -> T
     """Rank the passages that answer a question above others on the same subject.
 
     The candidates of a question are its judged passages and, up to `candidates` in total, the best other passages of the corpus
-    by BM25 (builders.rumteb.miracl.bm25; a passage is its title, a space and its text). `clean` leaves out passages with the
+    by BM25 (builders.ranking.bm25; a passage is its title, a space and its text). `clean` leaves out passages with the
     title and text of an earlier one. corpus: id (MIRACL's docid), title, text: every candidate once, in the order of the raw
     files; queries: id (MIRACL's), text: the dev questions with a relevant passage; qrels: query-id, corpus-id, score (Int64: 1
     relevant, 0 judged not relevant; candidates added by BM25 have no judgement); top_ranked: query-id, corpus-ids (List(String):

@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from builders.batches import log_taken_over, run_once
-from builders.rumteb.miracl.bm25 import count, rank
+from builders.ranking.bm25 import count, rank
 from builders.rumteb.miracl.passages import checkpoint, is_duplicate
 from builders.shaping.sampling import too_few
 from builders.spec import RawFiles

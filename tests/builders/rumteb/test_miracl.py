@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks.miracl import DATASETS, QRELS, SHARD, SHARDS, TOPICS, make_raw, recipe
 from builders.errors import RecipeError, SourceError
-from builders.rumteb.miracl import bm25
+from builders.ranking import bm25
 from builders.spec import Raw, Tables
 from cards.texts import read_prose
 from pipelines.raw.locations import locate

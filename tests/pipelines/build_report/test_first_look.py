@@ -413,7 +413,7 @@ def test_a_judgement_of_a_passage_is_wrong_where_the_corpus_was_read_whole_alone
     first = gzip.decompress(server.files[path]).splitlines(keepends=True)[0]
     filler = [first.replace(b"#0", b"#%d" % (9_000_000 + number)) for number in range(9_000)] if is_cut else []
     server.files[path] = gzip.compress(b"".join([*filler, first]), 0)
-    _, datasets = seen(server, tmp_path, monkeypatch, "miracl-retrieval")
+    _, datasets = seen(server, tmp_path, monkeypatch, "miracl-retrieval-ru")
     assert datasets["miracl-retrieval-ru"][0] == state
     assert "judged passage not in the corpus" in datasets["miracl-retrieval-ru"][1]
 

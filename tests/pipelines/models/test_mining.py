@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from builders.errors import SourceError
-from builders.shaping.mined_negatives import FORMAT, Digest, RankingHeader
+from builders.ranking.mined_negatives import FORMAT, Digest, RankingHeader
 from pipelines.models import mining
 from pipelines.models.mining import overlap, rank_documents, write_ranking
 

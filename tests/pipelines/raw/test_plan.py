@@ -76,12 +76,27 @@ def test_the_script_of_the_catalogue_names_terms_and_each_file_once(tmp_path: Pa
     lines = script(*ours)
     commands, said = run_script(lines, tmp_path)
     assert sum(command.startswith("contamination index") for command in commands) == 1
-    decided = [shlex.split(command)[1] for command in commands if command.startswith("decide")]
+    decided = [command for command in commands if command.startswith("decide")]
     assert len(decided) == len(set(decided))
     assert len(said) == len(set(said)) == 8
     terms = [line for line in lines if "accept the terms" in line]
     assert [line.rpartition("/")[2] for line in terms] == ["InstruSum", "chatbot_arena_conversations"]
     assert len(lines) < 150
+
+
+def test_a_dataset_with_hard_negatives_is_ranked_by_both_models_after_the_corpus_that_they_rank_is_built(
+    tmp_path: Path,
+) -> None:
+    commands, said = run_script(script("ria-news-retrieval-hard-negatives"), tmp_path)
+    mine = "decide ria-news-retrieval-hard-negatives --model intfloat"
+    assert commands == [
+        "fetch ria-news-retrieval-hard-negatives@2.0.0 --yes --raw-dir RAW",
+        "build ria-news-retrieval@2.0.0 --raw-dir RAW",
+        f"{mine}/multilingual-e5-large --device cuda --raw-dir RAW",
+        f"{mine}/e5-mistral-7b-instruct --device cuda --raw-dir RAW",
+        "build ria-news-retrieval-hard-negatives@2.0.0 --raw-dir RAW",
+    ]
+    assert said == []
 
 
 def test_what_may_vanish_first_is_mirrored_first_where_its_licence_permits_copies() -> None:

@@ -1,4 +1,4 @@
-"""builders.rumteb.miracl.bm25: ranks and scores follow its definition, and agree with bm25s."""
+"""builders.ranking.bm25: ranks and scores follow its definition, and agree with bm25s."""
 
 import hashlib
 import math
@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.miracl import inflected, library, made_up
-from builders.rumteb.miracl import bm25
+from builders.ranking import bm25
 
 
 def rank(

@@ -76,12 +76,12 @@ class RankingHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def pool_digest(pool: Sequence[str]) -> Digest:
     """SHA-256 over the documents in the order of the pool: of each its length in bytes (8, little-endian), then its UTF-8."""
-    return _digest(pool, len(pool))
+    return digest_texts(pool, len(pool))
 
 
 def queries_digest(rows: pl.DataFrame) -> Digest:
     """SHA-256 over the rows in their order: of each the id and the query, written as in pool_digest."""
-    return _digest((text for row in rows.select("id", "query").iter_rows() for text in row), rows.height)
+    return digest_texts((text for row in rows.select("id", "query").iter_rows() for text in row), rows.height)
 
 
 @dataclass(frozen=True)
@@ -108,28 +108,46 @@ def read_ranking(raw: Raw, mined: pl.DataFrame, ranks: tuple[int, int], index: B
     queries than those of the table.
     """
     pool = document_pool(mined)
-    header, lists = _read_file(raw)
-    if header.format != FORMAT:
-        raise _refused(raw, "another format", found=str(header.format), expected=str(FORMAT))
-    if header.model not in MODELS:
-        raise _refused(raw, "ranked by another model", found=header.model, expected=" or ".join(MODELS))
-    if header.ranks != ranks:
-        raise _refused(raw, "other ranks", found=_between(header.ranks), expected=_between(ranks))
-    for what, found, expected in (
-        ("another pool of documents", header.pool, pool_digest(pool)),
-        ("other queries", header.queries, queries_digest(mined)),
-    ):
-        if found != expected:
-            raise _refused(raw, f"a ranking of {what}", found=_describe(found), expected=_describe(expected))
+    header, lists = read_lists(raw, MODELS, ranks, pool_digest(pool), queries_digest(mined))
     places = lists.explode(empty_as_null=False).to_numpy()
-    if len(lists) != mined.height or lists.has_nulls() or not np.all((places >= 0) & (places < len(pool))):
-        raise _refused(raw, "not a ranking of documents, or damaged", found="places that the pool does not have")
     texts = pl.DataFrame({"text": pool}, {"text": pl.String})
     keep = ~index.has(texts["text"]) if index else pl.lit(value=True)
     folded = texts.select(pl.when(keep).then(fold_text_1(pl.col("text"))))["text"].to_list()
     bounds = np.concatenate([[0], lists.list.len().cast(pl.Int64).cum_sum().to_numpy()])
     number_of = dict(zip(mined["id"], range(mined.height), strict=True))
     return Ranking(header, pool, folded, _positives_of_shared_queries(mined), number_of, bounds, places)
+
+
+def read_lists(
+    raw: Raw, models: Sequence[str], ranks: tuple[int, int], pool: Digest, queries: Digest
+) -> tuple[RankingHeader, pl.Series]:
+    """The header of a ranking, and the candidates of each query (List(Int64)): places in the pool, the best first.
+
+    models, ranks, pool, queries: what a ranking must be of.
+
+    Raises SourceError for a file that is damaged, or of another format, model, pool or queries, or of other ranks.
+    """
+    header, lists = _read_file(raw)
+    if header.format != FORMAT:
+        raise _refused(raw, "another format", found=str(header.format), expected=str(FORMAT))
+    if header.model not in models:
+        raise _refused(raw, "ranked by another model", found=header.model, expected=" or ".join(models))
+    if header.ranks != ranks:
+        raise _refused(raw, "other ranks", found=_between(header.ranks), expected=_between(ranks))
+    for what, found, expected in (
+        ("another pool of documents", header.pool, pool),
+        ("other queries", header.queries, queries),
+    ):
+        if found != expected:
+            raise _refused(raw, f"a ranking of {what}", found=_describe(found), expected=_describe(expected))
+    places = lists.explode(empty_as_null=False)
+    if (
+        len(lists) != queries.count
+        or lists.has_nulls()
+        or not (places.is_between(0, pool.count - 1).all(ignore_nulls=False))
+    ):
+        raise _refused(raw, "not a ranking of documents, or damaged", found="places that the pool does not have")
+    return header, lists
 
 
 def add_mined(rows: pl.DataFrame, ranking: Ranking, count: int) -> pl.DataFrame:
@@ -202,7 +220,8 @@ def _draw(name: str, left: list[int], folded: Sequence[str | None], taken: set[s
     return drawn
 
 
-def _digest(texts: Iterable[str], count: int) -> Digest:
+def digest_texts(texts: Iterable[str], count: int) -> Digest:
+    """SHA-256 over texts, as pool_digest writes them. count: how many documents or queries they are."""
     digest = hashlib.sha256()
     for text in texts:
         encoded = text.encode()
@@ -278,7 +297,7 @@ def with_mined(recipe: Callable[..., Tables]) -> Callable[..., Tables]:
     """A recipe of training pairs with the options of `mining`, which add the column `mined` (List(String)) to every table.
 
     mined: how many hard negatives a row gets, 0 for no column. mined_ranks: the ranks of the documents that they are drawn from,
-    the first and the last (builders.shaping.mined_negatives.add_mined). The recipe must have the option `clean`, and the raw
+    the first and the last (builders.ranking.mined_negatives.add_mined). The recipe must have the option `clean`, and the raw
     file `index`: with it, texts of the index are not drawn.
     """
 

@@ -11,10 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from builders.errors import SourceError
-from builders.shaping.benchmark_index import BenchmarkIndex, header_metadata
-from builders.shaping.contrastive import COLUMNS, document_pool
-from builders.shaping.folding import hash_texts
-from builders.shaping.mined_negatives import (
+from builders.ranking.mined_negatives import (
     FORMAT,
     KEY,
     RankingHeader,
@@ -24,6 +21,9 @@ from builders.shaping.mined_negatives import (
     queries_digest,
     read_ranking,
 )
+from builders.shaping.benchmark_index import BenchmarkIndex, header_metadata
+from builders.shaping.contrastive import COLUMNS, document_pool
+from builders.shaping.folding import hash_texts
 from builders.spec import Raw
 
 QUESTIONS = ["Где растут яблоки?", "Где растут груши?", "Что едят ежи?"]
