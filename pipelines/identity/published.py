@@ -99,7 +99,8 @@ def find_records(dataset: Dataset, raw: RawFiles, side: Side, columns: Mapping[s
     rows = rows.with_columns(pl.col("change").fill_null("absent"), pl.col("records").fill_null(0))
     made, absent = rows.filter(pl.col("change").is_in(list(CHANGES))), rows.filter(pl.col("change") == "absent")
     content = content_digests(made["split"], made[TEXT], made[LABEL])
-    return Provenance(rows.select(list(COLUMNS)), content, absent[TEXT].head(SHOWN).to_list(), renamed)
+    texts = absent[TEXT].drop_nulls().unique(maintain_order=True).head(SHOWN).to_list()
+    return Provenance(rows.select(list(COLUMNS)), content, texts, renamed)
 
 
 def write_keys(path: Path, dataset: str, provenance: Provenance, side: Side) -> None:
@@ -136,27 +137,25 @@ def _read_published(dataset: Dataset, side: Side, columns: Mapping[str, str]) ->
         found = ", ".join(f"{config}/{split}" for config, splits in tables.items() for split in splits)
         expected = ", ".join(dataset.task.splits)
         raise UsageError("the published copy has other splits", where=side.name, found=found, expected=expected)
-    [text] = tasks.layouts(dataset.task)[0].text
-    frames = [
-        splits[split].select(
-            pl.lit(split).alias("split"),
-            pl.col(text).cast(pl.String).alias(TEXT),
-            _as_names(splits[split], dataset.task.type.label),
-        )
-        for split in dataset.task.splits
-    ]
+    [text], label = tasks.layouts(dataset.task)[0].text, dataset.task.type.label
+    frames = list[pl.LazyFrame]()
+    for split in dataset.task.splits:
+        schema = splits[split].collect_schema()
+        if label not in schema:
+            found, todo = ", ".join(schema), f"say which column it is: --map {label}=COLUMN"
+            raise UsageError(f"{split} has no column {label}", where=side.name, found=found, todo=todo)
+        one = pl.concat_list(pl.col(label).cast(pl.String))
+        names = pl.col(label).cast(pl.List(pl.String)) if is_list(schema[label]) else one
+        written = pl.col(text).cast(pl.String).alias(TEXT)
+        frames.append(splits[split].select(pl.lit(split).alias("split"), written, names.alias(LABEL)))
     try:
-        return pl.concat(frames).with_row_index(ROW).collect(engine="streaming").sort(ROW)
+        rows = pl.concat(frames).with_row_index(ROW).collect(engine="streaming").sort(ROW)
     except (pl.exceptions.PolarsError, OSError) as error:
         what = "cannot read the rows of the published copy"
         raise SourceError(what, where=side.name, found=first_line(error)) from error
-
-
-def _as_names(frame: pl.LazyFrame, label: str) -> pl.Expr:
-    """Labels, single or in lists, as a list of texts."""
-    several = is_list(frame.collect_schema()[label])
-    names = pl.col(label).cast(pl.List(pl.String)) if several else pl.concat_list(pl.col(label).cast(pl.String))
-    return names.alias(LABEL)
+    if lacking := [split for split in dataset.task.splits if split not in rows["split"]]:
+        raise SourceError("the published copy has no rows", where=f"{side.name}: {', '.join(lacking)}")
+    return rows
 
 
 def _find_texts(left: pl.DataFrame, records: pl.LazyFrame, published: Change, raw: Change) -> pl.DataFrame:
