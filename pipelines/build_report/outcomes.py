@@ -9,7 +9,7 @@ from typing import Any
 from builders.catalogue import Definition, needed_files
 from builders.errors import DatasetError, SourceError, UsageError
 from builders.raw_files import RawFile
-from builders.spec import Source
+from builders.spec import AS_PUBLISHED, Source
 from cards.manifest import Manifest
 from pipelines.build_report.records import (
     DatasetReport,
@@ -209,7 +209,9 @@ def _figures(release_dir: Path, version: str) -> ReportedFigures | None:
         for line in compared["lines"]
     )
     agreeing = sum(line.agree for line in lines)
-    return ReportedFigures(compared["source"], not version.startswith(VERSIONS), agreeing, len(lines) - agreeing, lines)
+    return ReportedFigures(
+        compared["source"], not version.startswith((VERSIONS, AS_PUBLISHED)), agreeing, len(lines) - agreeing, lines
+    )
 
 
 def error_to_json(error: DatasetError) -> dict[str, Any]:
