@@ -125,8 +125,11 @@ def write_keys(path: Path, dataset: str, provenance: Provenance, side: Side) -> 
         with pq.ParquetWriter(part, schema, compression="zstd", version="2.6", write_page_checksum=True) as writer:
             writer.write_table(provenance.keys.to_arrow().cast(schema), row_group_size=1 << 20)
         if path.exists() and path.read_bytes() != part.read_bytes():
-            todo = "remove the file, and run the command again"
-            raise SourceError("other keys are there already, of another copy or source", where=str(path), todo=todo)
+            raise SourceError(
+                "other keys are there already, of another copy or source",
+                where=str(path),
+                todo="remove the file, and run the command again",
+            )
 
 
 def _read_published(dataset: Dataset, side: Side, columns: Mapping[str, str]) -> pl.DataFrame:
@@ -134,16 +137,23 @@ def _read_published(dataset: Dataset, side: Side, columns: Mapping[str, str]) ->
     tables = task_tables(read_side_as(side, dataset.task.type.name, ForeignOptions(columns=columns)))
     [splits, *others] = tables.values()
     if others or set(splits) != set(dataset.task.splits):
-        found = ", ".join(f"{config}/{split}" for config, splits in tables.items() for split in splits)
-        expected = ", ".join(dataset.task.splits)
-        raise UsageError("the published copy has other splits", where=side.name, found=found, expected=expected)
+        raise UsageError(
+            "the published copy has other splits",
+            where=side.name,
+            found=", ".join(f"{config}/{split}" for config, splits in tables.items() for split in splits),
+            expected=", ".join(dataset.task.splits),
+        )
     [text], label = tasks.layouts(dataset.task)[0].text, dataset.task.type.label
     frames = list[pl.LazyFrame]()
     for split in dataset.task.splits:
         schema = splits[split].collect_schema()
         if label not in schema:
-            found, todo = ", ".join(schema), f"say which column it is: --map {label}=COLUMN"
-            raise UsageError(f"{split} has no column {label}", where=side.name, found=found, todo=todo)
+            raise UsageError(
+                f"{split} has no column {label}",
+                where=side.name,
+                found=", ".join(schema),
+                todo=f"say which column it is: --map {label}=COLUMN",
+            )
         one = pl.concat_list(pl.col(label).cast(pl.String))
         names = pl.col(label).cast(pl.List(pl.String)) if is_list(schema[label]) else one
         written = pl.col(text).cast(pl.String).alias(TEXT)
@@ -151,8 +161,9 @@ def _read_published(dataset: Dataset, side: Side, columns: Mapping[str, str]) ->
     try:
         rows = pl.concat(frames).with_row_index(ROW).collect(engine="streaming").sort(ROW)
     except (pl.exceptions.PolarsError, OSError) as error:
-        what = "cannot read the rows of the published copy"
-        raise SourceError(what, where=side.name, found=first_line(error)) from error
+        raise SourceError(
+            "cannot read the rows of the published copy", where=side.name, found=first_line(error)
+        ) from error
     if lacking := [split for split in dataset.task.splits if split not in rows["split"]]:
         raise SourceError("the published copy has no rows", where=f"{side.name}: {', '.join(lacking)}")
     return rows
@@ -193,9 +204,8 @@ def _find_names(
 def describe(provenance: Provenance) -> list[str]:
     """Where published rows come from, as lines: a table by split, labels, what cannot be made, texts that no record has."""
     keys = provenance.keys
-    kinds = [*CHANGES, *NOT_MADE]
     counts = {(split, change): count for split, change, count in keys.group_by("split", "change").len().iter_rows()}
-    kinds = [kind for kind in kinds if kind == "exact" or any(change == kind for _, change in counts)]
+    kinds = [kind for kind in (*CHANGES, *NOT_MADE) if kind in {"exact", *keys["change"].unique()}]
     rows = [
         [split, *(f"{counts.get((split, kind), 0):,}" for kind in kinds)]
         for split in keys["split"].unique(maintain_order=True)
@@ -206,11 +216,9 @@ def describe(provenance: Provenance) -> list[str]:
     if provenance.labels:
         names = ", ".join(f"{visible(published)} is {raw}" for published, raw in provenance.labels.items())
         lines += wrap(f"labels: {names} in the source", "  ")
-    for kind in [kind for kind in kinds if kind in NOT_MADE]:
-        lines += wrap(f"{kind}: {NOT_MADE[kind]}", "  ")
-    for absent in provenance.absent:
-        lines += wrap(f"absent: {visible(str(shorten(absent, 100)))}", "  ")
-    return lines
+    notes = [f"{kind}: {NOT_MADE[kind]}" for kind in kinds if kind in NOT_MADE]
+    notes += [f"absent: {visible(shorten(absent, 100))}" for absent in provenance.absent]
+    return [*lines, *(line for note in notes for line in wrap(note, "  "))]
 
 
 def count_not_made(keys: pl.DataFrame) -> int:

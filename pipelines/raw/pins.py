@@ -234,11 +234,12 @@ def is_waiting(definition: Definition, version: str, lock_files: Sequence[Path] 
     lock_files: default: that of this package, then that of the cache. Raises SourceError for an invalid one.
     """
     source, key = definition.source, published_key(definition.dataset.name)
-    if version != AS_PUBLISHED or key not in source.files:
-        return False
-    return not find_pin(
-        source.name, source.files[key], lock_files or (LOCK_FILE, default_cache() / "raw.lock.json")
-    ).has_digest
+    return (
+        version == AS_PUBLISHED
+        and not find_pin(
+            source.name, source.files[key], lock_files or (LOCK_FILE, default_cache() / "raw.lock.json")
+        ).has_digest
+    )
 
 
 def wrong_file_error(name: str, where: str, head: bytes, found: Digest | int, pin: Pin, *, todo: str) -> SourceError:
