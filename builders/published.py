@@ -48,17 +48,18 @@ NOT_MADE = {  # rows that cannot be made from the raw source
 }
 
 
+HOW = (
+    "which raw records were published: embedding-datasets decide {} --published ORG/NAME@REVISION --raw-dir DIR; or copy the file"
+    f" from somebody who has it. Only version {AS_PUBLISHED} needs it"
+)
+
+
 def published_files(*datasets: str) -> dict[str, RawFile]:
     """The raw files with the keys of the published rows of some datasets, by key."""
-    return {published_key(name): _file(name) for name in datasets}
-
-
-def _file(name: str) -> RawFile:
-    instructions = (
-        f"which raw records were published: embedding-datasets decide {name} --published ORG/NAME@REVISION --raw-dir DIR; or copy"
-        f" the file from somebody who has it. Only version {AS_PUBLISHED} needs it"
-    )
-    return by_hand(f"published/{name}.parquet", instructions, made_by="published")
+    return {
+        published_key(name): by_hand(f"published/{name}.parquet", HOW.format(name), made_by="published")
+        for name in datasets
+    }
 
 
 def select_published(dataset: Dataset, raw: RawFiles, *, partial: bool) -> Tables:
@@ -110,8 +111,8 @@ def number_records(dataset: Dataset, raw: RawFiles) -> pl.LazyFrame:
 def label_names(dataset: Dataset, columns: Mapping[str, pl.DataType]) -> pl.Expr:
     """What the label of a record, or the list of its labels, is called (String); null where it has none."""
     name = "label_text" if "label_text" in columns else dataset.task.type.label
-    label = pl.col(name)
-    return join_names(label.cast(pl.List(pl.String))) if isinstance(columns[name], pl.List) else label.cast(pl.String)
+    several = isinstance(columns[name], pl.List)
+    return join_names(pl.col(name).cast(pl.List(pl.String))) if several else pl.col(name).cast(pl.String)
 
 
 def join_names(labels: pl.Expr) -> pl.Expr:

@@ -248,7 +248,10 @@ NOT_THE_LEADERBOARD = "**not the leaderboard's rows**, so scores on them do not 
 def _same_as_published(dataset: Dataset, manifest: Manifest, evidence: Evidence) -> str:
     """Whether a release has the published rows, as far as figures say; of a sample or a part, only what needs no rows."""
     if manifest.version == AS_PUBLISHED:
-        return 'yes, row by row: "Observed" below says what was changed on the way from the raw source'
+        words = 'yes, row by row: "Observed" below says what was changed on the way from the raw source'
+        if lacking := sum(drop.count for drop in manifest.dropped):
+            words = f"**in part**: {lacking:,} published rows cannot be made from the raw source"
+        return ". ".join([words, *([_agreeing_figures(dataset, manifest, evidence)] if evidence.agreement else [])])
     figures = _agreeing_figures(dataset, manifest, evidence)
     if not dataset.own_rows:
         return figures
@@ -261,7 +264,7 @@ def _same_as_published(dataset: Dataset, manifest: Manifest, evidence: Evidence)
 
 def _agreeing_figures(dataset: Dataset, manifest: Manifest, evidence: Evidence) -> str:
     agreement = evidence.agreement
-    if agreement and manifest.version.startswith("1."):
+    if agreement and manifest.version.startswith(("1.", AS_PUBLISHED)):
         agreeing, figures = agreement.agreeing, agreement.figures
         words = f"{'all' if agreeing == figures else f'{agreeing} of'} {figures} published figures agree"
         if figures == 1:

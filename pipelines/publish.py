@@ -275,7 +275,7 @@ def _all_versions(datasets: list[tuple[Definition, str]], options: argparse.Name
     Raises UsageError for a NAME@VERSION, PublishError for a version that is not built.
     """
     from builders.spec import version_key
-    from pipelines.raw.settings import is_waiting
+    from pipelines.raw.pins import is_waiting
     from pipelines.release import folder
 
     named = [name for name in options.names if "@" in name]

@@ -109,7 +109,8 @@ def describe(definition: Definition, version: str, output: Path) -> dict[str, An
     """
     from builders.catalogue import needed_files
     from pipelines.catalogue_pages.sources import file_needs
-    from pipelines.raw.settings import RawSettings, is_waiting
+    from pipelines.raw.pins import is_waiting
+    from pipelines.raw.settings import RawSettings
     from pipelines.release import ledger
 
     dataset, source = definition.dataset, definition.source

@@ -8,7 +8,7 @@ from pathlib import Path
 from builders.catalogue import Definition, needed_files
 from builders.errors import DatasetError, SourceError, UsageError
 from builders.raw_files import RawFile
-from builders.spec import Source
+from builders.spec import AS_PUBLISHED, Source
 from cards.manifest import Manifest
 from pipelines.build_report.records import (
     DatasetReport,
@@ -208,4 +208,6 @@ def _figures(release_dir: Path, version: str) -> ReportedFigures | None:
         for line in compared["lines"]
     )
     agreeing = sum(line.agree for line in lines)
-    return ReportedFigures(compared["source"], not version.startswith(VERSIONS), agreeing, len(lines) - agreeing, lines)
+    return ReportedFigures(
+        compared["source"], not version.startswith((VERSIONS, AS_PUBLISHED)), agreeing, len(lines) - agreeing, lines
+    )

@@ -22,9 +22,9 @@ from builders.spec import Source
 from pipelines.process.tables import cut_middle, wrap
 from pipelines.process.terminal import format_size
 from pipelines.raw.locations import missing_reason
-from pipelines.raw.pins import LOCK_FILE, find_pin
+from pipelines.raw.pins import LOCK_FILE, find_pin, is_waiting
 from pipelines.raw.requests import file_url
-from pipelines.raw.settings import is_waiting, stored_file
+from pipelines.raw.settings import stored_file
 
 MEASURED = Path(__file__).with_name("measured_builds.json")
 Access = Literal["open", "gated", "by hand", "made here"]

@@ -35,8 +35,8 @@ from pipelines.catalogue_site.release_data import FindingData, ReleaseData
 from pipelines.checking.verdict import COLORS
 from pipelines.process.files import write_atomically
 from pipelines.process.html import html_environment
+from pipelines.raw.pins import is_waiting
 from pipelines.raw.requests import HUB
-from pipelines.raw.settings import is_waiting
 from pipelines.release import ledger
 from pipelines.release.folder import CARD, read_scores
 

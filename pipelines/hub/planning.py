@@ -40,8 +40,8 @@ from pipelines.hub.publishable import (
 )
 from pipelines.hub.repository import Refs, Snapshot, file_digests, find_differences, listed_digests, published_files
 from pipelines.hub.revisions import Repository, Target, choose_target, is_version
+from pipelines.raw.pins import is_waiting
 from pipelines.raw.requests import HUB
-from pipelines.raw.settings import is_waiting
 from pipelines.release import comparison, folder, ledger
 from pipelines.release.ledger import RefEvent
 

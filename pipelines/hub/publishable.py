@@ -13,7 +13,7 @@ from pipelines.audit import integrity
 from pipelines.hub import repository
 from pipelines.hub.client import HubClient
 from pipelines.hub.repository import Snapshot, file_digests, find_differences, listed_digests
-from pipelines.raw.settings import is_waiting
+from pipelines.raw.pins import is_waiting
 from pipelines.release import comparison, folder, ledger
 from pipelines.release.folder import verify_release
 from pipelines.release.loading import find_loading_faults

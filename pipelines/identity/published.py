@@ -99,7 +99,8 @@ def find_records(dataset: Dataset, raw: RawFiles, side: Side, columns: Mapping[s
     rows = rows.with_columns(pl.col("change").fill_null("absent"), pl.col("records").fill_null(0))
     made, absent = rows.filter(pl.col("change").is_in(list(CHANGES))), rows.filter(pl.col("change") == "absent")
     content = content_digests(made["split"], made[TEXT], made[LABEL])
-    return Provenance(rows.select(list(COLUMNS)), content, absent[TEXT].head(SHOWN).to_list(), renamed)
+    texts = absent[TEXT].drop_nulls().unique(maintain_order=True).head(SHOWN).to_list()
+    return Provenance(rows.select(list(COLUMNS)), content, texts, renamed)
 
 
 def write_keys(path: Path, dataset: str, provenance: Provenance, side: Side) -> None:
@@ -124,8 +125,11 @@ def write_keys(path: Path, dataset: str, provenance: Provenance, side: Side) -> 
         with pq.ParquetWriter(part, schema, compression="zstd", version="2.6", write_page_checksum=True) as writer:
             writer.write_table(provenance.keys.to_arrow().cast(schema), row_group_size=1 << 20)
         if path.exists() and path.read_bytes() != part.read_bytes():
-            todo = "remove the file, and run the command again"
-            raise SourceError("other keys are there already, of another copy or source", where=str(path), todo=todo)
+            raise SourceError(
+                "other keys are there already, of another copy or source",
+                where=str(path),
+                todo="remove the file, and run the command again",
+            )
 
 
 def _read_published(dataset: Dataset, side: Side, columns: Mapping[str, str]) -> pl.DataFrame:
@@ -133,30 +137,36 @@ def _read_published(dataset: Dataset, side: Side, columns: Mapping[str, str]) ->
     tables = task_tables(read_side_as(side, dataset.task.type.name, ForeignOptions(columns=columns)))
     [splits, *others] = tables.values()
     if others or set(splits) != set(dataset.task.splits):
-        found = ", ".join(f"{config}/{split}" for config, splits in tables.items() for split in splits)
-        expected = ", ".join(dataset.task.splits)
-        raise UsageError("the published copy has other splits", where=side.name, found=found, expected=expected)
-    [text] = tasks.layouts(dataset.task)[0].text
-    frames = [
-        splits[split].select(
-            pl.lit(split).alias("split"),
-            pl.col(text).cast(pl.String).alias(TEXT),
-            _as_names(splits[split], dataset.task.type.label),
+        raise UsageError(
+            "the published copy has other splits",
+            where=side.name,
+            found=", ".join(f"{config}/{split}" for config, splits in tables.items() for split in splits),
+            expected=", ".join(dataset.task.splits),
         )
-        for split in dataset.task.splits
-    ]
+    [text], label = tasks.layouts(dataset.task)[0].text, dataset.task.type.label
+    frames = list[pl.LazyFrame]()
+    for split in dataset.task.splits:
+        schema = splits[split].collect_schema()
+        if label not in schema:
+            raise UsageError(
+                f"{split} has no column {label}",
+                where=side.name,
+                found=", ".join(schema),
+                todo=f"say which column it is: --map {label}=COLUMN",
+            )
+        one = pl.concat_list(pl.col(label).cast(pl.String))
+        names = pl.col(label).cast(pl.List(pl.String)) if is_list(schema[label]) else one
+        written = pl.col(text).cast(pl.String).alias(TEXT)
+        frames.append(splits[split].select(pl.lit(split).alias("split"), written, names.alias(LABEL)))
     try:
-        return pl.concat(frames).with_row_index(ROW).collect(engine="streaming").sort(ROW)
+        rows = pl.concat(frames).with_row_index(ROW).collect(engine="streaming").sort(ROW)
     except (pl.exceptions.PolarsError, OSError) as error:
-        what = "cannot read the rows of the published copy"
-        raise SourceError(what, where=side.name, found=first_line(error)) from error
-
-
-def _as_names(frame: pl.LazyFrame, label: str) -> pl.Expr:
-    """Labels, single or in lists, as a list of texts."""
-    several = is_list(frame.collect_schema()[label])
-    names = pl.col(label).cast(pl.List(pl.String)) if several else pl.concat_list(pl.col(label).cast(pl.String))
-    return names.alias(LABEL)
+        raise SourceError(
+            "cannot read the rows of the published copy", where=side.name, found=first_line(error)
+        ) from error
+    if lacking := [split for split in dataset.task.splits if split not in rows["split"]]:
+        raise SourceError("the published copy has no rows", where=f"{side.name}: {', '.join(lacking)}")
+    return rows
 
 
 def _find_texts(left: pl.DataFrame, records: pl.LazyFrame, published: Change, raw: Change) -> pl.DataFrame:
@@ -194,9 +204,8 @@ def _find_names(
 def describe(provenance: Provenance) -> list[str]:
     """Where published rows come from, as lines: a table by split, labels, what cannot be made, texts that no record has."""
     keys = provenance.keys
-    kinds = [*CHANGES, *NOT_MADE]
     counts = {(split, change): count for split, change, count in keys.group_by("split", "change").len().iter_rows()}
-    kinds = [kind for kind in kinds if kind == "exact" or any(change == kind for _, change in counts)]
+    kinds = [kind for kind in (*CHANGES, *NOT_MADE) if kind in {"exact", *keys["change"].unique()}]
     rows = [
         [split, *(f"{counts.get((split, kind), 0):,}" for kind in kinds)]
         for split in keys["split"].unique(maintain_order=True)
@@ -207,11 +216,9 @@ def describe(provenance: Provenance) -> list[str]:
     if provenance.labels:
         names = ", ".join(f"{visible(published)} is {raw}" for published, raw in provenance.labels.items())
         lines += wrap(f"labels: {names} in the source", "  ")
-    for kind in [kind for kind in kinds if kind in NOT_MADE]:
-        lines += wrap(f"{kind}: {NOT_MADE[kind]}", "  ")
-    for absent in provenance.absent:
-        lines += wrap(f"absent: {visible(str(shorten(absent, 100)))}", "  ")
-    return lines
+    notes = [f"{kind}: {NOT_MADE[kind]}" for kind in kinds if kind in NOT_MADE]
+    notes += [f"absent: {visible(shorten(absent, 100))}" for absent in provenance.absent]
+    return [*lines, *(line for note in notes for line in wrap(note, "  "))]
 
 
 def count_not_made(keys: pl.DataFrame) -> int:

@@ -23,7 +23,7 @@ from pipelines.identity import ALLOWED, USUAL
 from pipelines.identity.datasets import Side, compare_datasets, read_target
 from pipelines.library.records import Catalogue, CatalogueEntry, Check, Difference, Release
 from pipelines.library.releases import Location, release_folders
-from pipelines.raw.settings import is_waiting
+from pipelines.raw.pins import is_waiting
 
 
 def check(

@@ -16,13 +16,15 @@ from typing import Annotated
 
 import msgspec
 
+from builders.catalogue import Definition
 from builders.errors import SourceError
 from builders.raw_files import ByHand, RawFile
+from builders.spec import AS_PUBLISHED, published_key
 from cards.manifest import INVALID_JSON, Count, Sha256
 from pipelines.process.files import write_atomically
 from pipelines.process.installation import is_checkout
 from pipelines.process.terminal import format_size
-from pipelines.raw.digests import Digest
+from pipelines.raw.digests import Digest, default_cache
 
 LOCK_FILE = Path(__file__).parents[1] / "raw.lock.json"
 Commit = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{40}$(?!\n)")]
@@ -224,6 +226,20 @@ def find_pin(source: str, file: RawFile, lock_files: Sequence[Path]) -> Pin:
         if entry is not None and pin.bytes is None and entry.sha256 == pin.sha256:
             return replace(pin, bytes=entry.bytes)
     return pin
+
+
+def is_waiting(definition: Definition, version: str, lock_files: Sequence[Path] = ()) -> bool:
+    """Whether a version is not offered yet: it waits for `decide`, as no digest of the file with its keys is known.
+
+    lock_files: default: that of this package, then that of the cache. Raises SourceError for an invalid one.
+    """
+    source, key = definition.source, published_key(definition.dataset.name)
+    return (
+        version == AS_PUBLISHED
+        and not find_pin(
+            source.name, source.files[key], lock_files or (LOCK_FILE, default_cache() / "raw.lock.json")
+        ).has_digest
+    )
 
 
 def wrong_file_error(name: str, where: str, head: bytes, found: Digest | int, pin: Pin, *, todo: str) -> SourceError:

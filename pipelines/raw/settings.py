@@ -1,14 +1,13 @@
 """Where raw files are looked for, as the command line and the environment say; a raw file that a build needs."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
-from builders.catalogue import Definition
 from builders.errors import SourceError
 from builders.raw_files import Hub, Location, Member, RawFile
-from builders.spec import AS_PUBLISHED, Source, published_key
+from builders.spec import Source
 from pipelines.process.terminal import format_size
 from pipelines.raw.digests import default_cache
 from pipelines.raw.download import Patience
@@ -150,14 +149,3 @@ def copy_requests(request: FileRequest) -> Iterator[tuple[FileRequest, bool]]:
         other = RawFile(PurePosixPath(location.path).name, location)
         file = replace(request.file, location=location, copies=()) if same else other
         yield make_request(request.source, file, request.settings), same
-
-
-def is_waiting(definition: Definition, version: str, lock_files: Sequence[Path] = ()) -> bool:
-    """Whether a version is not offered yet: it waits for `decide`, as no digest of the file with its keys is known.
-
-    lock_files: default: those of RawSettings. Raises SourceError for an invalid one.
-    """
-    source, key = definition.source, published_key(definition.dataset.name)
-    if version != AS_PUBLISHED or key not in source.files:
-        return False
-    return not find_pin(source.name, source.files[key], lock_files or RawSettings().lock_files).has_digest

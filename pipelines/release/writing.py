@@ -34,7 +34,7 @@ from pipelines.audit.quality import (
 from pipelines.audit.tables import Frames, hash_seed
 from pipelines.process.files import link_or_copy
 from pipelines.process.stages import read_stages, stage
-from pipelines.raw.settings import is_waiting
+from pipelines.raw.pins import is_waiting
 from pipelines.release import fingerprint, folder, ledger, parquet
 from pipelines.release.content_hash import dataset_sha256
 from pipelines.release.examples import choose_examples, quote_findings
