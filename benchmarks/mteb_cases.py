@@ -22,13 +22,13 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-import mteb
 import polars as pl
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from builders.benchmarks import BUILT_IN  # noqa: E402
+from pipelines.mteb_tasks.registry import find_tasks  # noqa: E402
 from tests.support.loopback_hub import Blob, Commit, LoopbackHub, Repo  # noqa: E402
 
 BENCHMARK = "MTEB(rus, v1.1)"
@@ -46,7 +46,7 @@ def main() -> None:
         environment = os.environ | {
             "HF_ENDPOINT": hub.url, "HF_HUB_DISABLE_XET": "1", "EMBEDDING_DATASETS_CACHE": f"{work}/cache", "COLUMNS": "80",
         }  # fmt: skip
-        tasks = {task.metadata.name: task.metadata.dataset for task in mteb.get_benchmark(BENCHMARK).tasks}
+        tasks = {task.metadata.name: task.metadata.dataset for task in find_tasks(BENCHMARK)}
         ours = {task.name: task.dataset for task in BUILT_IN if task.name in tasks}
         for name in dict.fromkeys(ours.values()):
             raw = ["--raw-dir", str(options.sources.absolute())] if name in REAL else ["--sample"]

@@ -8,7 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from huggingface_hub import CommitInfo, CommitOperationAdd, CommitOperationDelete, HfApi, HfFileSystem, get_session
+from huggingface_hub import (
+    CommitInfo,
+    CommitOperationAdd,
+    CommitOperationDelete,
+    HfApi,
+    HfFileSystem,
+    close_session,
+    get_session,
+)
 from huggingface_hub.errors import (
     BadRequestError,
     EntryNotFoundError,
@@ -32,6 +40,7 @@ D = {"repo_id": "org/d", "repo_type": "dataset"}
 
 @pytest.fixture
 def hub() -> Iterator[Hub]:
+    close_session()  # an earlier test may have left short timeouts in it
     with second_hub(ACCOUNTS, page_size=3, part_size=1_000_000) as hub:
         HfApi(hub.url, token="alice").create_repo(**D)
         yield hub

@@ -14,12 +14,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
-import msgspec
 from huggingface_hub import CommitInfo, CommitOperationAdd, get_session, hf_raise_for_status
 
 from builders.errors import PublishError
 from pipelines.hub import commits, inspection, organisation, repository
-from pipelines.hub.client import REMAINING, HubClient, call, explain_error
+from pipelines.hub.client import OTHER_FORM, REMAINING, HubClient, call, explain_error
 from pipelines.process.tables import wrap
 from pipelines.raw.diagnosis import ROLES, file_access, gated_files
 from pipelines.raw.digests import hash_content
@@ -32,7 +31,6 @@ DATA = "data/test-00000-of-00001.parquet"
 FILES = {folder.MANIFEST: b'{"doctor": "soon deleted"}\n', DATA: b"PAR1, and no more"}
 QUOTA = re.compile(r'"(\w+)"\s*;\s*q=(\d+)\s*;\s*w=(\d+)', re.ASCII)  # of a RateLimit-Policy header
 LIMITS = {"api": 1_000, "resolvers": 5_000}  # requests in five minutes: docs/checking.md
-OTHER_FORM = (AttributeError, IndexError, KeyError, TypeError, msgspec.MsgspecError)  # of those who read an answer
 
 logger = logging.getLogger(__name__)
 
@@ -133,6 +131,7 @@ def _ask(assumption: Assumption, made: Throwaway) -> Answer:
         state = "did not hold" if faults else state if assumption.later else "held"
         finding = "; ".join(faults or filter(None, [*made.seen, assumption.later]))
     except made.hub.error as error:
+        state = "did not hold" if isinstance(error.__cause__, OTHER_FORM) else state
         finding = inspection.explain_failure(error, fatal=False)
     except OTHER_FORM as error:
         state, finding = "did not hold", f"an answer has another form ({type(error).__name__}: {error})"

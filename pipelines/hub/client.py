@@ -15,6 +15,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
 from huggingface_hub import HfApi, constants, get_session, get_token, hf_raise_for_status
 from huggingface_hub.errors import FileMetadataError, HfHubHTTPError
 from huggingface_hub.utils.tqdm import disable_progress_bars
@@ -86,8 +87,12 @@ TIMEOUTS = {
 }
 
 # What the Hub's library raises when a call fails. The bases of its error include the root of all errors of its HTTP library,
-# which is not the same in all versions; uploads hide errors in a RuntimeError, downloads in a ValueError.
-HUB_ERRORS: tuple[type[Exception], ...] = (*HfHubHTTPError.__bases__, OSError, RuntimeError, ValueError)
+# which is not the same in all versions; uploads hide errors in a RuntimeError, downloads in a ValueError. An answer that is valid
+# JSON and has another form than the library expects, as a proxy may give, is what it stumbles over first.
+OTHER_FORM = (AttributeError, LookupError, TypeError, msgspec.MsgspecError)
+HUB_ERRORS: tuple[type[Exception], ...] = (*HfHubHTTPError.__bases__, OSError, RuntimeError, ValueError, *OTHER_FORM)
+# How the library's own words begin for a list of uploads that is none, and for a file of another size than listed.
+OTHER_WORDS = ("preupload_info is improperly", "Malformed response from server", "Consistency check failed")
 
 logger = logging.getLogger(__name__)
 
@@ -251,6 +256,11 @@ def explain_error(error: BaseException) -> Trouble:
             return Trouble(str(cause), transient=True)
         if isinstance(cause, json.JSONDecodeError):
             return Trouble("its answer is not valid JSON", transient=True)
+        if isinstance(cause, OTHER_FORM) or str(cause).startswith(OTHER_WORDS):
+            what = (
+                f"{type(cause).__name__}: {str(cause).partition(' (')[0]}"  # without a path and advice on the library
+            )
+            return Trouble(f"its answer has another form ({what})", transient=True)
         if (trouble := explain_xet_error(cause)) is not None:
             return trouble
     return Trouble(" ".join(str(error).split()) or type(error).__name__)
@@ -277,6 +287,7 @@ def call_failed(hub: HubClient, what: str, repo: str, trouble: Trouble, *, denie
     """The error that a call for a repository ends in. denied: what to do where the token has no right to it."""
     verb = "write to" if hub.error is PublishError else "read"
     todo = {
+        400: "run the command again; if the Hub refuses it again, its words say why",
         401: "log in again (hf auth login), or set HF_TOKEN to a token that is valid",
         403: denied or f"use a token that may {verb} {repo} (HF_TOKEN, or hf auth login)",
         404: "see that the name is right; a private repository needs a token that may read it",

@@ -55,10 +55,10 @@ def tag_existing(hub: HubClient, repo: str, at: Snapshot) -> None:
 
     Raises PublishError where another commit has it.
     """
-    if not repository.create_tag(hub, repo, TAG, at.sha):
-        tagged = repository.list_refs(hub, repo).tags.get(TAG, "")
-        if tagged != at.sha:
-            raise _tagged_elsewhere(repo, tagged, at)
+    repository.create_tag(hub, repo, TAG, at.sha)
+    tagged = repository.list_refs(hub, repo).tags.get(TAG, "")  # before anything is sent
+    if tagged != at.sha:
+        raise _tagged_elsewhere(repo, tagged, at)
 
 
 def files_loaded_with(repo: str, at: Snapshot, manifest: Manifest, ours: Container[str]) -> list[str]:

@@ -16,7 +16,7 @@ from builders.catalogue import Definition
 from builders.errors import PublishError, ReleaseError
 from builders.spec import version_key
 from cards.manifest import Manifest
-from pipelines.hub import foreign_edits, repository, revisions
+from pipelines.hub import client, foreign_edits, repository, revisions
 from pipelines.hub.attestations import read_statement
 from pipelines.hub.client import HubClient
 from pipelines.hub.commits import DONE, NEW, CommitOptions, CommitPlan, require_name, snapshot_to_publish_in
@@ -45,6 +45,7 @@ from pipelines.release import comparison, folder, ledger
 from pipelines.release.ledger import RefEvent
 
 MAX_COMMITS = 100  # that are looked at
+LOST = (403, 404, 410)  # what is answered for a file that is listed and whose content is gone
 
 
 def publication_ledger(hub: HubClient, requested: Path | None) -> Path | None:
@@ -73,7 +74,9 @@ def find_release(
         writes, _ = published_files(release_dir, manifest, repo, repository.read_file(hub, repo, at, folder.CARD))
         try:
             faults = verify_snapshot(hub, repo, at, cache or Path(), download=cache is not None)
-        except hub.error as error:  # data that the Hub has lost
+        except hub.error as error:
+            if client.explain_error(error).status not in LOST:
+                raise  # or the version would be committed again beside a commit that holds it
             faults = [explain_failure(error)]
         if not faults and sha != recorded:
             faults = different_documents(hub, repo, at, writes) if cache else digest_faults(repo, at, writes, manifest)
@@ -287,10 +290,12 @@ def _plan_published(
     repo, manifest, version = plan.repo, plan.manifest, plan.manifest.version
     branch = revisions.branch_name(version)
     repair = f"bring it back: {Repository(repo, manifest.dataset, options.ledger).repair_command}"
-    if plan.recorded is not None and refs.tags[plan.tag] != plan.recorded.commit:
+    recorded = plan.recorded.commit if plan.recorded else None
+    # Where the recorded commit is gone, the version was published again: an earlier run may have ended before its record.
+    if recorded and refs.tags[plan.tag] != recorded and repository.snapshot(hub, repo, recorded) is not None:
         raise PublishError(
             f"the tag {plan.tag} is on another commit than the one that was published: find out who moved it",
-            where=repo, found=refs.tags[plan.tag], expected=plan.recorded.commit, todo=repair,
+            where=repo, found=refs.tags[plan.tag], expected=recorded, todo=repair,
         )  # fmt: skip
     at, published = require_same_rows(hub, repo, refs.tags[plan.tag], manifest, options, name=plan.tag)
     on_main = repository.read_manifest_at(hub, repo, main)

@@ -57,8 +57,8 @@ def record_publication(hub: HubClient, plan: Plan, commit: str, options: Publish
         event = replace(event, event="observed", why="its tag was found, and not recorded")
     elif recorded is not None:
         gone = "" if recorded.commit == commit else f", and commit {recorded.commit} no longer holds the release"
-        event = replace(event, event="restore", why=f"the tag was missing{gone}")
-    if recorded is None or not found:
+        event = replace(event, event="restore", why=f"the tag was {'found' if found else 'missing'}{gone}")
+    if recorded is None or not found or recorded.commit != commit:
         _record(hub, plan, event, options)
 
 
@@ -85,9 +85,12 @@ def login(*, endpoint: str | None = None, token: str | None = None, patience: Pa
     if token is None:
         raise PublishError("no token to publish with", todo=todo)
     hub = client.connect(PublishError, endpoint=endpoint, token=token, patience=patience)
-    who = client.call(hub, "identifying the token", hub.api.endpoint, hub.api.whoami)
-    role = who.get("auth", {}).get("accessToken", {}).get("role")
-    if role == "read":
+
+    def ask() -> str | None:
+        role: str | None = hub.api.whoami().get("auth", {}).get("accessToken", {}).get("role")
+        return role
+
+    if client.call(hub, "identifying the token", hub.api.endpoint, ask) == "read":
         raise PublishError("the token can only read", where=hub.api.endpoint, expected="write access", todo=todo)
     return hub
 

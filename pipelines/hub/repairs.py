@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from huggingface_hub import CommitOperationCopy, CommitOperationDelete
+from huggingface_hub import CommitOperationAdd, CommitOperationCopy, CommitOperationDelete
 
 from builders.errors import PublishError
 from builders.spec import version_key
@@ -21,7 +21,7 @@ from pipelines.hub.commits import CommitPlan
 from pipelines.hub.inspection import verify_snapshot
 from pipelines.hub.planning import publication_ledger
 from pipelines.hub.publishable import stale_files
-from pipelines.hub.repository import MAIN, VERSION_TAG, Refs, Snapshot
+from pipelines.hub.repository import GIT_BLOB, MAIN, VERSION_TAG, Refs, Snapshot
 from pipelines.hub.revisions import Repository
 from pipelines.release import ledger
 from pipelines.release.ledger import RefEvent
@@ -144,6 +144,7 @@ def _set_aside(hub: HubClient, repo: str, name: str, sha: str, *, is_branch: boo
     if is_branch:
         create = partial(hub.api.create_branch, repo, branch=new, revision=sha, repo_type="dataset", exist_ok=True)
         call(hub, f"setting branch {name} aside", repo, create)
+        repository.require_ref(hub, repo, repository.list_refs(hub, repo).branches, new, sha)
         delete = partial(hub.api.delete_branch, repo, branch=name, repo_type="dataset")
         call(hub, f"setting branch {name} aside", repo, unless_answered(404, delete))
     else:
@@ -157,8 +158,14 @@ def _restore_main(hub: HubClient, main: Snapshot, on_main: Manifest, commit: str
     """
     at, manifest = repository.require_release(hub, main.repo, commit)
     stale = stale_files(main, [on_main, *([manifest] if manifest else [])], at.digests)
-    changed = [path for path, digest in at.digests.items() if main.digests.get(path) != digest]
-    copies = [CommitOperationCopy(path, path, src_revision=at.sha) for path in changed]
+    changed = {path: digest for path, digest in at.digests.items() if main.digests.get(path) != digest}
+    # The Hub copies a file in LFS. Of any other, its library would send what it downloads, whatever arrives.
+    copies = [
+        CommitOperationAdd(path, repository.read_file(hub, main.repo, at, path) or b"")
+        if len(digest) == GIT_BLOB
+        else CommitOperationCopy(path, path, src_revision=at.sha)
+        for path, digest in changed.items()
+    ]
     deletions = [CommitOperationDelete(path, is_folder=False) for path in stale]
     commit_files = partial(
         hub.api.create_commit, main.repo, [*copies, *deletions], commit_message=f"Restore {tag}", repo_type="dataset",

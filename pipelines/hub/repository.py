@@ -117,9 +117,20 @@ def create_tag(hub: HubClient, repo: str, tag: str, sha: str) -> bool:
     return call(hub, f"tagging {tag}", repo, create)
 
 
+def require_ref(hub: HubClient, repo: str, refs: Mapping[str, str], name: str, sha: str) -> None:
+    """Refuse to go on where a new tag or branch is not on its commit: what it is there for would be lost with the old one."""
+    if refs.get(name) != sha:
+        todo = f"give {name} another name if it is somebody's; run the command again"
+        raise hub.error(f"{name} is not on its commit", where=repo, found=refs.get(name), expected=sha, todo=todo)
+
+
 def rename_tag(hub: HubClient, repo: str, tag: str, new: str, sha: str) -> None:
-    """Give the commit of a tag another tag, and delete the old one."""
+    """Give the commit of a tag another tag, and delete the old one.
+
+    Raises the client's error where another commit has the new tag.
+    """
     create_tag(hub, repo, new, sha)
+    require_ref(hub, repo, list_refs(hub, repo).tags, new, sha)
     delete = unless_answered(404, lambda: hub.api.delete_tag(repo, tag=tag, repo_type="dataset"))
     call(hub, f"deleting tag {tag}", repo, delete)
 

@@ -25,7 +25,7 @@ import msgspec
 
 from builders.errors import ReleaseError
 from cards.manifest import INVALID_JSON, Count, Manifest, Sha256
-from pipelines.process.files import locked, write_atomically
+from pipelines.process.files import locked, replacing, write_atomically
 from pipelines.process.installation import is_checkout
 
 LEDGER = Path(__file__).parents[1] / "ledger.json"
@@ -298,9 +298,13 @@ def _append(dataset: str, events: Sequence[RefEvent], beside: Path) -> None:
     """Add events to a record, after the publications in a ledger of 0.2.0 that it lacks: the last event of a tag counts."""
     path = record_file(dataset, beside)
     path.parent.mkdir(exist_ok=True)
-    with locked(path.with_name(f".{path.name}.lock"), "the record of refs", remove=True), path.open("ab") as file:
-        known = set(_recorded(dataset, beside))
-        for event in (*(event for event in _earlier_events(dataset, beside) if event not in known), *events):
-            file.write(f"{json.dumps(asdict(event), ensure_ascii=False)}\n".encode())
-        file.flush()
-        os.fsync(file.fileno())
+    with locked(path.with_name(f".{path.name}.lock"), "the record of refs", remove=True):
+        known, content = set(_recorded(dataset, beside)), path.read_bytes() if path.is_file() else b""
+        added = [*(event for event in _earlier_events(dataset, beside) if event not in known), *events]
+        lines = "".join(f"{json.dumps(asdict(event), ensure_ascii=False)}\n" for event in added).encode()
+        end = b"\n" if content and not content.endswith(b"\n") else b""  # an editor may have taken the last one
+        # As a whole: a disk that is full, or a machine that stops, must not leave a piece of a line.
+        with replacing(path) as temporary, temporary.open("wb") as file:
+            file.write(content + end + lines)
+            file.flush()
+            os.fsync(file.fileno())

@@ -79,4 +79,5 @@ def main() -> None:
     raise SystemExit(f"not finished after {job['most']} steps")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -824,6 +824,10 @@ def _handler(hub: LoopbackHub) -> type[BaseHTTPRequestHandler]:
         protocol_version = "HTTP/1.1"
         disable_nagle_algorithm = True
 
+        def handle(self) -> None:
+            with suppress(ConnectionResetError):  # by a client that was killed
+                super().handle()
+
         def handle_request(self) -> None:
             with suppress(OSError):  # the client may disconnect
                 url = urlsplit(self.path)

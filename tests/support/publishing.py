@@ -3,15 +3,22 @@
 import functools
 import hashlib
 import inspect
+import itertools
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from subprocess import CompletedProcess
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
 import pytest
+from huggingface_hub import HfApi, constants, file_download
+from huggingface_hub.utils import _http
 
 from builders.catalogue import Definition
 from builders.errors import PublishError
@@ -22,7 +29,9 @@ from pipelines.hub.commits import Publication
 from pipelines.hub.planning import Plan, PublishOptions, make_plan
 from pipelines.make import BuildResult
 from pipelines.raw.download import Patience
-from tests.support.loopback_hub import WRITER, Fault, LoopbackHub
+from tests.support import processes
+from tests.support.loopback_hub import WRITER, Answer, Fault, HubError, LoopbackHub, Request
+from tests.support.paths import ROOT
 from tests.support.releases import definition_of
 
 Frames = dict[str, dict[str, pl.DataFrame]]
@@ -38,6 +47,91 @@ FAULTS = {
     "412": Fault(status=412),
     "a stall after execution": Fault(stall=True, executed=True),
 }
+
+
+XET_SETTINGS = {  # instead of those that connecting to a Hub sets, for good, in the environment
+    "HF_XET_CLIENT_RETRY_MAX_ATTEMPTS": "1",
+    "HF_XET_CLIENT_RETRY_BASE_DELAY": "10ms",
+    "HF_XET_CLIENT_CONNECT_TIMEOUT": "5s",
+    "HF_XET_CLIENT_READ_TIMEOUT": "300ms",
+}
+
+
+def put_online(patch: pytest.MonkeyPatch, read: float = 0.2) -> list[float]:
+    """Put huggingface_hub online, without Xet, telemetry, login or real sleeps; return the list of its waiting times."""
+    waits: list[float] = []
+    patch.setattr(constants, "HF_HUB_OFFLINE", False)
+    patch.setattr(constants, "HF_HUB_DISABLE_XET", True)
+    patch.setattr(constants, "HF_HUB_DISABLE_TELEMETRY", True)
+    patch.setattr(constants, "HF_HUB_DOWNLOAD_TIMEOUT", read)
+    patch.setattr(constants, "HF_TOKEN_PATH", "/nowhere/token")
+    patch.delenv("HF_TOKEN", raising=False)
+    for name, value in XET_SETTINGS.items():
+        patch.setenv(name, value)
+    for module in (file_download, _http):
+        patch.setattr(module, "time", SimpleNamespace(sleep=waits.append))
+    return waits
+
+
+def run_command(
+    hub: LoopbackHub, folder: Path, *words: str, retries: int = 3, read: float = 30
+) -> CompletedProcess[str]:
+    """Run `publish` or `check` for the organisation `org` in this process, with few retries and short timeouts.
+
+    folder: beside `outputs`, with the ledger in `record`, and the cache. The code is 70 where a user would see a traceback.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        put_online(patch, read)
+        patch.setattr(client, "HfApi", lambda endpoint, **more: HfApi(endpoint=endpoint or hub.url, **more))
+        patch.setattr(client, "Patience", lambda **_: patience(retries=retries, read=read))
+        patch.setenv("HF_TOKEN", WRITER)
+        patch.setenv("EMBEDDING_DATASETS_CACHE", str(folder / "cache"))
+        try:
+            return processes.run(*words, *_options(folder))
+        except Exception as error:  # noqa: BLE001 - whatever it is
+            return CompletedProcess(words, 70, "", f"Traceback: {type(error).__name__}: {error}")
+
+
+def _options(folder: Path) -> list[str]:
+    return ["--org", "org", "--output", f"{folder.parent}/outputs", "--ledger", f"{folder}/record/ledger.json"]
+
+
+NEVER = 1_000_000  # the number of what does not happen
+CHILD = """
+import sys
+from pathlib import Path
+from pipelines import command, publish
+from tests.support.killed_builds import kill_before
+kill_before(int(sys.argv[1]), Path(sys.argv[2]))
+sys.argv = sys.argv[2:]
+command.run(publish.main)
+"""
+
+
+def kill_command(
+    hub: LoopbackHub, folder: Path, *words: str, request: int = NEVER, write: int = NEVER, step: int = NEVER
+) -> CompletedProcess[str]:
+    """Run `publish` in a process that is killed (SIGKILL), if it comes so far: as the Hub receives a request, or has executed
+    a request that writes, or before a step on the files in `record`. folder: see `run_command`.
+    """
+    requests, writes = itertools.count(), itertools.count()
+
+    def answer(received: Request, usual: Callable[[], Answer]) -> Answer:
+        if next(requests) == request:
+            process.kill()
+            raise HubError(503, "killed")
+        answered = usual()
+        if received.method not in ("GET", "HEAD") and next(writes) == write:
+            process.kill()
+        return answered
+
+    hub.otherwise = answer
+    line = [sys.executable, "-c", CHILD, str(step), str(folder / "record"), *words[1:], *_options(folder)]
+    environment = processes.environment(hub, folder)
+    with subprocess.Popen(line, cwd=ROOT, env=environment, stdout=-1, stderr=-1, text=True) as process:
+        out, err = process.communicate()
+    hub.otherwise = lambda _, usual: usual()
+    return CompletedProcess(line, process.returncode, out, err)
 
 
 def patience(waits: list[float] | None = None, *, retries: int = 3, read: float = 0.2) -> Patience:

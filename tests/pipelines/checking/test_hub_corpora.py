@@ -147,9 +147,14 @@ def test_the_workers_read_the_files(hub: LoopbackHub, tmp_path: Path) -> None:
     assert downloads(hub).count("lines/a.jsonl") == downloads(hub).count("lines/b.jsonl") > 5
 
 
+def files_of(folder: str) -> set[Path]:
+    return {path for path in Path(folder).rglob("*") if path.is_file()}
+
+
 def test_a_scan_and_a_clean_copy_are_those_of_the_same_files_here(
     hub: LoopbackHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    stored = files_of(os.environ["HF_HOME"])
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HF_TOKEN", READER)
     hub.repos["org/corpus"].private = True
@@ -169,9 +174,8 @@ def test_a_scan_and_a_clean_copy_are_those_of_the_same_files_here(
         assert found.equals(pl.read_parquet("local.parquet"))
         assert content(tmp_path / output) == content(tmp_path / "local")
     assert found.height == 4
-    assert not [
-        path for folder in ("cache", os.environ["HF_HOME"]) for path in Path(folder).rglob("*") if path.is_file()
-    ]
+    assert [path for path in Path("cache").rglob("*") if path.is_file()] == []
+    assert files_of(os.environ["HF_HOME"]) == stored
 
 
 @pytest.mark.parametrize("token", [None, READER])

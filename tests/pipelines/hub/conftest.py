@@ -4,7 +4,6 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from subprocess import CompletedProcess
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,36 +16,15 @@ from pipelines.release import ledger, parquet
 from tests.support import processes
 from tests.support.first_contact import publish_golden_files
 from tests.support.loopback_hub import WRITER, LoopbackHub
-from tests.support.publishing import TERRA, changed_corpus, changed_pairs, publish, two_versions
+from tests.support.publishing import TERRA, changed_corpus, changed_pairs, publish, put_online, two_versions
 from tests.support.releases import sample_settings
 from tests.support.second_hub import second_hub
-
-XET_SETTINGS = {  # instead of those that connecting to a Hub sets, for good, in the environment
-    "HF_XET_CLIENT_RETRY_MAX_ATTEMPTS": "1",
-    "HF_XET_CLIENT_RETRY_BASE_DELAY": "10ms",
-    "HF_XET_CLIENT_CONNECT_TIMEOUT": "5s",
-    "HF_XET_CLIENT_READ_TIMEOUT": "300ms",
-}
 
 
 @pytest.fixture(autouse=True)
 def online(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Put huggingface_hub online, without Xet, telemetry, login or real sleeps; return the list of its waiting times."""
-    from huggingface_hub import constants, file_download
-    from huggingface_hub.utils import _http
-
-    waits: list[float] = []
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
-    monkeypatch.setattr(constants, "HF_HUB_DISABLE_TELEMETRY", True)
-    monkeypatch.setattr(constants, "HF_HUB_DOWNLOAD_TIMEOUT", 0.2)
-    monkeypatch.setattr(constants, "HF_TOKEN_PATH", "/nowhere/token")
-    monkeypatch.delenv("HF_TOKEN", raising=False)
-    for name, value in XET_SETTINGS.items():
-        monkeypatch.setenv(name, value)
-    for module in (file_download, _http):
-        monkeypatch.setattr(module, "time", SimpleNamespace(sleep=waits.append))
-    return waits
+    return put_online(monkeypatch)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -280,3 +280,26 @@ def test_after_a_fault_at_any_request_of_a_take_over_the_next_run_finishes(
         repository = hub.repos[REPO]
         assert repository.tags == {TAG: theirs, "v1.0.0": repository.branches["main"]}
         assert repository.commits[repository.branches["main"]].parent == theirs
+
+
+def test_a_tag_of_strangers_is_deleted_only_where_its_commit_has_the_new_one(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, theirs: str
+) -> None:
+    """The new name may be that of another commit, or a proxy may have answered instead of the Hub."""
+    initial, tags = hub.repos[REPO].commits[theirs].parent or "", hub.repos[REPO].tags
+    tags |= {"v1.0.0": theirs, f"{TAG}-v1.0.0": initial}
+    with pytest.raises(PublishError, match=f"{TAG}-v1.0.0 is not on its commit") as caught:
+        publish(hub, *first(releases()), replace(options, take_over=True))
+    assert (caught.value.found, caught.value.expected, tags["v1.0.0"]) == (initial, theirs, theirs)
+    del tags[f"{TAG}-v1.0.0"]
+    published = publish(hub, *first(releases()), replace(options, take_over=True))
+    assert tags == {TAG: theirs, f"{TAG}-v1.0.0": theirs, "v1.0.0": published.commit}
+
+
+def test_nothing_is_sent_before_the_tag_of_what_was_there(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, theirs: str
+) -> None:
+    hub.fail_at["/tag/"] = Fault(status=200)  # and no tag is made
+    with pytest.raises(PublishError, match=f"the tag {TAG} is that of another commit"):
+        publish(hub, *first(releases()), replace(options, take_over=True))
+    assert hub.repos[REPO].branches["main"] == theirs

@@ -2,10 +2,12 @@
 
 from contextlib import nullcontext, suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchmarks import hub_faults
 from builders.errors import PublishError
 from pipelines.hub.planning import PublishOptions
 from tests.support.loopback_hub import Blob, Fault, LoopbackHub
@@ -108,3 +110,30 @@ def test_a_hub_that_disconnects_at_any_request_is_an_error_and_the_next_run_fini
         assert_published(hub, outcomes, version, before)
     # What may remain to be done after the tag is the deletion of the older version's branch.
     assert states == ({"published"} if version == "2.0.0" else {"published", "already published"})
+
+
+@pytest.fixture(scope="module")
+def releases_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("releases")
+    hub_faults.build(folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "every"),
+    [
+        ("first version", "another form", 3),
+        ("older version", "kill after a write", 3),
+        ("repair all refs", "kill after a write", 4),
+        ("take over", "kill at the record", 12),
+    ],
+)
+def test_a_few_of_the_faults_and_kills_of_the_benchmark(
+    releases_folder: Path, tmp_path: Path, name: str, kind: str, every: int
+) -> None:
+    (tmp_path / "outputs").symlink_to(releases_folder / "outputs")
+    undisturbed, *disturbed = hub_faults.run_scenario(tmp_path, name, [kind], every)
+    assert undisturbed[2:] == (0, [])
+    assert len(disturbed) >= 3
+    assert [faults for _, _, _, faults in disturbed if faults] == []
+    assert {code for _, _, code, _ in disturbed} <= ({0, 5} if kind == "another form" else {-9})

@@ -1,9 +1,11 @@
 """What the ledger says about published versions, and what it forbids."""
 
+import errno
 import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -148,6 +150,22 @@ def test_the_last_event_of_a_tag_counts_and_no_line_is_rewritten(tmp_path: Path)
     assert {name: first[name] for name in first if name != "when"} == {
         "repo": REPO, "tag": "v1.0.0", "commit": "a" * 40, "event": "publish", "why": "why", "content_sha256": "b" * 64,
     }  # fmt: skip
+
+
+def test_an_event_is_recorded_as_a_whole_line_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    beside, path = tmp_path / "ledger.json", tmp_path / "refs" / f"{TERRA}.jsonl"
+    first = RefEvent(REPO, "v1.0.0", "a" * 40, "publish", "first", "b" * 64)
+    ledger.append_event(TERRA, first, beside)
+    path.write_bytes(before := path.read_bytes().rstrip(b"\n"))  # as some editors leave it
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", Mock(side_effect=OSError(errno.ENOSPC, "the disk is full")))
+        with pytest.raises(OSError, match="full"):
+            ledger.append_event(TERRA, replace(first, tag="v2.0.0"), beside)
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+    assert path.read_bytes() == before
+    ledger.append_event(TERRA, replace(first, tag="v2.0.0"), beside)
+    assert path.read_bytes().startswith(before + b"\n")
+    assert [event.tag for event in ledger.read_events(TERRA, beside)] == ["v1.0.0", "v2.0.0"]
 
 
 def test_publishing_is_refused_where_nothing_can_record_it(hub: LoopbackHub, options: PublishOptions) -> None:

@@ -1,6 +1,7 @@
 """A repository after it was published: `check --org` names each difference from the record, `publish --repair` ends it."""
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -320,3 +321,58 @@ def test_a_repair_that_fails_at_any_request_is_finished_by_the_next(world: World
         assert (world.tag("1.0.0"), world.tag("2.0.0")) == (oldest, newest)
         assert world.hub.tree(REPO) == world.hub.tree(REPO, "v2.0.0")
         assert behind in {*world.repo.tags.values(), *world.repo.branches.values()}
+
+
+def test_a_version_that_a_killed_run_published_again_is_recorded_by_the_next(world: World) -> None:
+    gone, path = world.repo.tags.pop("v1.0.0"), ledger.record_file(TERRA, world.ledger)
+    del world.repo.commits[gone]
+    before = path.read_bytes()
+    commit = world.publish("1.0.0").commit
+    path.write_bytes(before)  # as after a kill between the tag and its line
+    assert world.publish("1.0.0").state == "already published"
+    [_, last] = world.events(tag="v1.0.0")
+    assert (last["event"], last["commit"], last["why"]) == (
+        "restore", commit, f"the tag was found, and commit {gone} no longer holds the release",
+    )  # fmt: skip
+    assert world.check().state == "sound"
+    lines = path.read_bytes()
+    world.publish("1.0.0")
+    assert path.read_bytes() == lines
+
+
+def test_a_recorded_commit_that_cannot_be_read_now_is_not_published_again(world: World) -> None:
+    """A refusal of any kind is not a loss."""
+    commit, commits = world.repo.tags.pop("v1.0.0"), len(world.repo.commits)
+    world.hub.fail_at[f"/{commit}/data/"] = Fault(status=412)
+    shutil.rmtree(world.cache)
+    with pytest.raises(PublishError, match="downloading data/dev-"):
+        world.publish("1.0.0")
+    world.hub.stop_failing()
+    assert (world.publish("1.0.0").commit, len(world.repo.commits)) == (commit, commits)
+
+
+def test_main_gets_no_file_that_arrives_other_than_the_tag_has_it(world: World) -> None:
+    tree, newest = world.hub.tree(REPO, "v1.0.0"), world.tag("2.0.0")
+    world.hub.commit(REPO, {**dict.fromkeys(world.hub.tree(REPO).keys() - tree.keys()), **tree})
+    world.hub.fail_at[f"/{newest}/README.md"] = Fault(status=200)
+    moves = len(world.repo.moves)
+    with pytest.raises(PublishError, match="the file that arrived is not the one on the Hub"):
+        world.repair()
+    assert len(world.repo.moves) == moves
+    world.hub.stop_failing()
+    world.repair()
+    assert world.hub.tree(REPO) == world.hub.tree(REPO, "v2.0.0")
+
+
+@pytest.mark.parametrize("kind", ["tag", "branch"])
+def test_a_ref_keeps_its_name_until_its_commit_has_another(world: World, kind: str) -> None:
+    theirs = world.hub.commit(REPO, {"notes.txt": b"mine"}, branch="main")
+    refs = world.repo.tags if kind == "tag" else world.repo.branches
+    refs["v1.0.0"] = theirs
+    world.hub.fail_at[f"/{kind}/"] = Fault(status=200)  # as if done; a proxy may have answered
+    with pytest.raises(PublishError, match=r"set-aside-v1\.0\.0-\w+ is not on its commit"):
+        world.repair()
+    assert refs["v1.0.0"] == theirs
+    world.hub.stop_failing()
+    world.repair()
+    assert refs[f"set-aside-v1.0.0-{theirs[:12]}"] == theirs

@@ -9,7 +9,7 @@ from builders.errors import PublishError, SourceError
 from pipelines.hub import client, repository
 from pipelines.hub.planning import PublishOptions
 from pipelines.release import folder
-from tests.support.loopback_hub import WRITER, Fault, LoopbackHub
+from tests.support.loopback_hub import WRITER, Answer, Fault, LoopbackHub
 from tests.support.publishing import REPO, Recovery, first, patience, publish, verified_hash
 
 # What publishing does first, in the middle and last; uploads go through LFS.
@@ -40,6 +40,36 @@ def test_a_hub_that_stops_answering_is_an_error_and_the_same_command_finishes(
     hub.stop_failing()
     assert publish(hub, dataset, outcome, options).state == "published"
     assert verified_hash(hub.tree(REPO, "v1.0.0")) == outcome.manifest.content_sha256
+
+
+@pytest.mark.parametrize("path", [path for path in PATHS if path not in ("/uploads/", "/tag/")])
+def test_an_answer_of_another_form_is_an_error_and_the_same_command_finishes(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, path: str
+) -> None:
+    """As that of a proxy: JSON, but not what the Hub says there."""
+    dataset, outcome = first(releases())
+    hub.otherwise = lambda request, usual: (
+        Answer(200, b"[0]", {}) if path in request.path and request.method != "HEAD" else usual()
+    )
+    with pytest.raises(PublishError, match=f"{PATHS[path].replace('00000', '0000[01]')} failed") as caught:
+        publish(hub, dataset, outcome, options, retries=1, read=5.0)
+    assert "its answer has another form (" in str(caught.value)
+    assert (caught.value.todo, caught.value.exit_code) == ("run the same command again later", 5)
+    hub.otherwise = lambda _, usual: usual()
+    assert publish(hub, dataset, outcome, options, read=5.0).state == "published"
+
+
+def test_files_that_a_proxy_takes_for_the_hub_are_missed_in_the_commit_and_sent_by_the_next_run(
+    hub: LoopbackHub, options: PublishOptions, releases: Any
+) -> None:
+    dataset, outcome = first(releases())
+    hub.fail_at["/uploads/"] = Fault(status=200)
+    with pytest.raises(PublishError, match="committing failed") as caught:
+        publish(hub, dataset, outcome, options, read=5.0)
+    assert "the content was not uploaded" in (caught.value.found or "")
+    assert caught.value.todo == "run the command again; if the Hub refuses it again, its words say why"
+    hub.stop_failing()
+    assert publish(hub, dataset, outcome, options, read=5.0).state == "published"
 
 
 def test_a_listing_that_stalls_ends_too(hub: LoopbackHub, options: PublishOptions, releases: Any) -> None:
