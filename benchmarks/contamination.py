@@ -153,14 +153,14 @@ def run_ours(folder: Path, name: str = "ours", workers: int = 1) -> Cost:
     watch = Watch()
     from pipelines.checking.corpora import open_corpus
     from pipelines.decontamination.engines import Engine, run_partitions
-    from pipelines.decontamination.index_file import read_index_tables
+    from pipelines.decontamination.index_file import read_index_header
     from pipelines.decontamination.indexing import write_texts
     from pipelines.decontamination.scans import Scan, scan_partition, write_matches
 
     index, datasets, engine = folder / "index.parquet", open_benchmarks(folder), Engine("local", workers)
     with scratch_folder(folder, name) as scratch:
         texts = scratch / "texts.arrow"
-        tables = read_index_tables(index)
+        tables = read_index_header(index).tables
         write_texts(tables, datasets, texts)
         work = partial(scan_partition, index=index, texts=texts)
         head, corpus = (open_corpus([str(folder / f"{part}.parquet")]) for part in ("head", "corpus"))

@@ -60,7 +60,7 @@ from benchmarks.planted_leaks import VARIANTS, fold, make_texts  # noqa: E402
 from builders import tasks  # noqa: E402
 from builders.errors import SourceError  # noqa: E402
 from pipelines.checking.corpora import Corpus, open_corpus, read_partition  # noqa: E402
-from pipelines.decontamination.index_file import read_index_tables  # noqa: E402
+from pipelines.decontamination.index_file import read_index_header  # noqa: E402
 from pipelines.decontamination.indexing import IndexedDataset, index_tables, write_texts  # noqa: E402
 from pipelines.decontamination.matching import KINDS  # noqa: E402
 from pipelines.decontamination.scans import load_scan, scan_partition  # noqa: E402
@@ -185,7 +185,7 @@ def search_ours(path: Path, _texts: list[str], rows: Rows) -> Iterator[int]:
     frames = {"default": {"test": pl.scan_parquet(path / "texts.parquet")}}
     datasets = [IndexedDataset("texts", "1.0.0", tasks.Classification(("all",), ("test",)), frames)]
     index_tables(datasets, index)
-    write_texts(read_index_tables(index), datasets, stored)
+    write_texts(read_index_header(index).tables, datasets, stored)
     load_scan(index, stored)
     next(rows)
     for partition in open_corpus([str(path / "corpus.parquet")], columns=("text",)).partitions:
@@ -351,7 +351,7 @@ def find_pairs(sources: Path, folder: Path, *, estimated: bool = False) -> tuple
     ]
     index, stored = folder / "index.parquet", folder / "texts.arrow"
     index_tables(datasets, index)
-    write_texts(read_index_tables(index), datasets, stored)
+    write_texts(read_index_header(index).tables, datasets, stored)
     matches = pl.concat(
         scan_partition(partition, index=index, texts=None if estimated else stored)["matches"][0]
         .struct.unnest()

@@ -58,18 +58,20 @@ def log_taken_over(what: str, folders: Sequence[Path]) -> None:
         logger.info("%d of %d %s taken over from an earlier build", finished, len(folders), what)
 
 
-def run_once(folder: Path, step: Callable[[Path], object]) -> Path:
+def run_once(folder: Path, step: Callable[[Path], object], *, resumes: bool = False) -> Path:
     """Run a step that writes files into a folder, unless the folder exists. Returns the folder.
 
     step: writes into an empty folder with a temporary name, which is renamed once all files are on disk. So a folder under its
-    final name is always complete, whenever the build is killed.
+    final name is always complete, whenever the build is killed. resumes: the folder with the temporary name may hold steps of
+    this step, folders that `run_once` wrote for a killed build.
     """
     if not folder.is_dir():
         part = folder.with_name(f"{folder.name}.part")
-        shutil.rmtree(part, ignore_errors=True)
-        part.mkdir(parents=True)
+        if not resumes:
+            shutil.rmtree(part, ignore_errors=True)
+        part.mkdir(parents=True, exist_ok=True)
         step(part)
-        for path in sorted(part.iterdir()):
+        for path in sorted(filter(Path.is_file, part.iterdir())):
             with path.open("rb") as file:
                 os.fsync(file.fileno())
         part.rename(folder)

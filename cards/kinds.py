@@ -335,6 +335,10 @@ _KINDS = (
     Kind("frequent_positive", "document relevant for many queries", "warning",
         f"A document is relevant for at least {FREQUENT_POSITIVE:.0%} of the queries of its split, and for {MIN_FREQUENT} or"
         " more, ten times as many as if all documents were relevant for equally many.", "judgements above zero"),
+    Kind("metadata_differs", "metadata of mteb that differ from the dataset", "warning",
+        "What mteb's metadata say of a task (revision, repository, licence, rows of a split) is not what its dataset is, as"
+        " `check mteb:NAME` compares them (info for rows, if mteb's code changes them).", "rows, or the whole dataset",
+        reported=True),
     Kind("rule", "violated rule", "warning",
         "A value violates a rule of `checks.yaml` (docs/checking.md), with whose name the detail begins (error or info if it"
         " says so).", reported=True),

@@ -168,21 +168,27 @@ def catalogue(*names: str) -> Catalogue:
 
 
 def diff(
-    a: Release | str | PathLike[str],
-    b: Release | str | PathLike[str],
+    a: object,
+    b: object,
     *,
+    task: str | None = None,
+    subset: str | Sequence[str] = (),
+    columns: Mapping[str, str] | None = None,
+    allow: str | Sequence[str] = (),
     output: str | PathLike[str] | None = None,
 ) -> Difference:
-    """What differs between two releases: rows by their keys, statistics, findings.
+    """What differs between two datasets, in any order of rows: rows by their values, texts and ids; of releases also figures.
 
-    a, b: a Release, the folder of one, `ORG/NAME@TAG` on the Hub, or a dataset that has been built, `cedr@1.0.0`. output: as in
-    `load`.
+    a, b: as for `check`: a Release, a folder, a data file, `ORG/NAME@REVISION`, a dataset that has been built, frames. task,
+    subset, columns: as for `check`, for both. allow: what may differ beside the order of rows and the types of columns:
+    `columns`, `ids`, `labels`, `folded` (docs/diff.md). output: as in `load`.
 
-    Raises UsageError for an unknown name, ReleaseError for one that has not been built or is damaged.
+    Raises UsageError for an unknown name, SourceError for what cannot be read, ReleaseError for a release that has not been built
+    or is damaged.
     """
     from pipelines.library import checks
 
-    return checks.diff(a, b, output=output)
+    return checks.diff(a, b, task=task, subset=subset, columns=columns or {}, allow=allow, output=output)
 
 
 if not TYPE_CHECKING:  # a type checker sees the imports above, and no other names

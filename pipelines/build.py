@@ -42,7 +42,7 @@ Names = list[tuple[str, str]]  # datasets of one source, with their versions
 def main() -> int:
     """Build what the command line names; returns the exit code: that of the first dataset that failed, if any did."""
     options = command.parse(parser(), _check_options)
-    from pipelines.build_report.outcomes import failure_to_json
+    from pipelines.build_report.records import failure_to_json
     from pipelines.build_report.redaction import Failure, failure_of
     from pipelines.make import BuildSettings
     from pipelines.raw.missing_files import large_download
@@ -276,7 +276,7 @@ def _show(result: BuildResult, publication: Publication[Plan] | None, *, as_json
 def _dry_run(datasets: list[tuple[Definition, str]], settings: BuildSettings, org: str | None, *, as_json: bool) -> int:
     """Show what a build would do; returns the exit code that it would end with, as far as that is known."""
     from pipelines.build_report import page
-    from pipelines.build_report.outcomes import failure_to_json
+    from pipelines.build_report.records import failure_to_json
     from pipelines.hub.publishable import require_rights
     from pipelines.make import plan_build
     from pipelines.raw.missing_files import list_needs, log_missing_files

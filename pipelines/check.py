@@ -5,6 +5,7 @@ With --org ORG: all datasets that an organisation has published, against the led
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 import shlex
@@ -14,15 +15,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from builders.errors import DatasetError, PublishError, UsageError
-from builders.tasks import TYPES
 from pipelines import command
 
 if TYPE_CHECKING:
     import argparse
 
+    from cards.evidence import Quote
     from pipelines.checking.checks import CheckResult
     from pipelines.checking.targets import Target
     from pipelines.checking.verdict import Condition
+    from pipelines.mteb_tasks.pages import Outcome
     from pipelines.release.statements import Verified
 
 EXAMPLES = """\
@@ -36,11 +38,16 @@ EXAMPLES = """\
     embedding-datasets check data.csv --task Classification --map text=sentence --map label=target
     embedding-datasets check my/folder --task BitextMining --language eng-Latn --language deu-Latn
     embedding-datasets check my/folder --write-rules           rules that the data keep, as checks.yaml beside them
+  tasks of mteb, by name (needs the extra `mteb`):
+    embedding-datasets check mteb:CEDRClassification           as mteb reads it, and against mteb's metadata
+    embedding-datasets check "mteb:MTEB(rus, v1.1)"            a benchmark, or all tasks of a language: mteb:rus
+    embedding-datasets check mteb:TERRa --format mteb          what was found, as mteb records known issues
   output:
     embedding-datasets check rumteb --html report.html         a page to read and to send: findings, examples, histograms
     embedding-datasets check cedr --against published          its statistics beside the published ones, line by line
     embedding-datasets check cedr --json                       for programs: docs/checking.md lists the keys
     embedding-datasets check data/ --format github             beside a run of GitHub Actions; markdown and sarif too
+    embedding-datasets check data/ --sarif check.sarif --markdown check.md --badge badge.json   all of these from one check
     embedding-datasets check cedr --findings rows/             all rows of every finding, as Parquet
     embedding-datasets check data.csv --profile                train a model on the rows: are labels shifted or wrong?
   everything an organisation has published, every tag and main, against the ledger:
@@ -53,7 +60,7 @@ EXAMPLES = """\
 
 logger = logging.getLogger(__name__)
 
-FORMATS = ("text", "json", "markdown", "github", "sarif")
+FORMATS = ("text", "json", "markdown", "github", "sarif", "mteb")
 
 
 def main() -> int:
@@ -68,24 +75,25 @@ def main() -> int:
     from pipelines.audit.rules import FILE
     from pipelines.checking import html
     from pipelines.checking.checks import finding_folder, write_rules
-    from pipelines.checking.targets import resolve_targets
+    from pipelines.checking.targets import Target, resolve_targets
     from pipelines.checking.verdict import parse_conditions
+    from pipelines.mteb_tasks.checking import PREFIX, resolve_tasks
     from pipelines.process.stages import show_stages
     from pipelines.release.finding_files import write_findings
 
     conditions = parse_conditions(options.fail_on)
     statement = _read_statement(options)
     codes, sections = [0], []
-    kept: list[CheckResult] = []
-    failures: list[tuple[str, DatasetError]] = []
+    about_all = options.format == "sarif" or options.markdown or options.sarif or options.badge
+    outcomes: list[tuple[Target, Outcome]] = []
     for name in options.names:
         try:
-            targets = resolve_targets(name, options.output)
+            targets = resolve_tasks(name) if name.startswith(PREFIX) else resolve_targets(name, options.output)
         except DatasetError as error:
             _show_failure(name, error, options.format)
             codes.append(error.exit_code)
             sections.append(html.failure(name, error))
-            failures.append((name, error))
+            outcomes.append((Target(name), error))
             continue
         for target in targets:
             try:
@@ -98,22 +106,58 @@ def main() -> int:
                     write_rules(results, (target.file.parent if target.file else target.folder or Path()) / FILE)
                 for result in results:
                     codes.append(_show(result, conditions, options.format))
-                    kept += [result] if options.format == "sarif" else []
                     sections += [html.section(result)] if options.html else []
                     if options.findings:
                         write_findings(options.findings / finding_folder(result.report), result.found)
+                outcomes += [(target, results)] if target.mteb_task or about_all else []
             except DatasetError as error:
                 _show_failure(target.name, error, options.format)
                 codes.append(error.exit_code)
                 sections.append(html.failure(target.name, error))
-                failures.append((target.name, error))
-    if options.html and len(sections) > len(failures):  # a report of failures alone would tell nothing else
+                outcomes.append((target, error))
+    if options.html and any("report" in section for section in sections):  # failures alone tell nothing else
         html.write(options.html, sections)
-    if options.format == "sarif":
-        from pipelines.checking.text import sarif
-
-        command.print_json(sarif([(result.report, result.findings) for result in kept], failures))
+    _show_outcomes(outcomes, options)
     return next(filter(None, codes), 0)
+
+
+def _show_outcomes(outcomes: Sequence[tuple[Target, Outcome]], options: argparse.Namespace) -> None:
+    """Print or write what is said of several datasets together: SARIF, the files of other forms, what concerns tasks of mteb."""
+    from cards.markdown import fenced
+    from pipelines.checking import text
+    from pipelines.mteb_tasks.pages import documentation, issue_lines, task_table
+    from pipelines.process.files import write_atomically
+    from pipelines.process.safe_text import safe_text
+
+    of_mteb = [(target, outcome) for target, outcome in outcomes if target.mteb_task]
+    results = [result for _, outcome in outcomes if isinstance(outcome, list) for result in outcome]
+    failures = [(target.name, outcome) for target, outcome in outcomes if isinstance(outcome, DatasetError)]
+    pairs = [(result.report, result.findings) for result in results]
+    if options.format == "sarif":
+        command.print_json(text.sarif(pairs, failures))
+    elif options.format == "mteb":
+        for _, outcome in of_mteb:
+            command.print_page(documentation(outcome) if isinstance(outcome, list) else [])
+        command.print_page(issue_lines(of_mteb))
+    elif options.format in ("text", "markdown") and len(of_mteb) > 1:
+        page = task_table(of_mteb, command.width())
+        command.print_page(["", *(fenced(page) if options.format == "markdown" else page).splitlines()])
+    if options.markdown:
+        pages = [text.markdown_page(*pair, _quote(result)) for pair, result in zip(pairs, results, strict=True)]
+        pages += [text.markdown_failure(name, error) for name, error in failures]
+        lines = [text.MARKDOWN_MARK, *(line for page in pages for line in page)]
+        write_atomically(options.markdown, safe_text("".join(f"{line}\n" for line in lines)))
+    if options.sarif:
+        write_atomically(options.sarif, safe_text(json.dumps(text.sarif(pairs, failures))))
+    if options.badge:
+        write_atomically(options.badge, safe_text(json.dumps(text.badge([report for report, _ in pairs], failures))))
+
+
+def _quote(result: CheckResult) -> Sequence[Quote | None]:
+    """A text of each finding of a result, where its rows could be audited."""
+    from pipelines.release.examples import quote_findings
+
+    return quote_findings(result.task, result.frames, result.found) if result.frames else ()
 
 
 def _read_statement(options: argparse.Namespace) -> Verified | None:
@@ -129,12 +173,15 @@ def _check(target: Target, options: argparse.Namespace, statement: Verified | No
     from cards.kinds import SAMPLE
     from pipelines.checking.checks import check_target
     from pipelines.checking.datasets import load_profiler, with_rules
+    from pipelines.mteb_tasks.checking import check_task
 
     language_sample = None if options.audit_language == "all" else SAMPLE
     foreign = command.foreign_options(options)
     if options.profile:
         foreign = replace(foreign, profiler=load_profiler(for_programs=options.format == "json"))
     foreign = with_rules(foreign, options.rules) if options.rules else foreign
+    if target.mteb_task:
+        return check_task(target, foreign, language_sample=language_sample)
     return check_target(target, foreign, language_sample=language_sample, statement=statement)
 
 
@@ -142,12 +189,10 @@ def _show(result: CheckResult, conditions: Sequence[Condition], form: str) -> in
     """Print the result of a check, in one of FORMATS; returns its exit code."""
     from pipelines.checking import text
     from pipelines.checking.verdict import met_conditions
-    from pipelines.release.examples import quote_findings
 
     report = result.report
     report["failed_on"] = met_conditions(conditions, report["verdict"]["state"], result.findings)
-    in_words = form in ("text", "markdown") and result.frames
-    quotes = quote_findings(result.task, result.frames, result.found) if in_words else ()
+    quotes = _quote(result) if form in ("text", "markdown") else ()
     if form == "json":
         command.print_json(report)
     elif form == "markdown":
@@ -157,13 +202,13 @@ def _show(result: CheckResult, conditions: Sequence[Condition], form: str) -> in
     elif form == "text":
         command.print_page(text.check_page(report, result.findings, quotes).splitlines())
         if result.findings and command.is_terminal():
-            command.print_page([f"next: embedding-datasets check {shlex.quote(report['path'])} --html report.html"])
+            command.print_page([f"next: {command.PROGRAM} check {shlex.quote(report['path'])} --html report.html"])
     return 1 if report["problems"] else 4 if report["defects"] else int(bool(report["failed_on"]))
 
 
 def _show_failure(name: str, error: DatasetError, form: str) -> None:
     """Show the error of something that could not be checked. name: what the command line or the folder calls it."""
-    from pipelines.build_report.outcomes import failure_to_json
+    from pipelines.build_report.records import failure_to_json
     from pipelines.checking.text import github_failure
 
     command.print_error(error)
@@ -242,9 +287,10 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument(
         "names",
         nargs="*",
-        metavar="NAME|PATH|ORG/NAME[@REVISION]",
+        metavar="NAME|PATH|ORG/NAME[@REVISION]|mteb:NAME",
         help=f"{command.NAMES}; a folder with a release, with the releases of a dataset or of several, or with any "
-        "dataset laid out as on the Hub; a single data file; a repository on the Hub at a branch, tag or commit",
+        "dataset laid out as on the Hub; a single data file; a repository on the Hub at a branch, tag or commit; "
+        "a task, a benchmark or a language of mteb",
     )
     command.add_releases_option(arguments, "--output")
     arguments.add_argument(
@@ -259,12 +305,18 @@ def parser() -> argparse.ArgumentParser:
         arguments, "--html", "page", metavar="FILE", help="write a report to read in a browser, one file"
     )
     command.add_findings_option(arguments)
+    for option, words in (
+        ("--markdown", "write the tables of --format markdown into a file too"),
+        ("--sarif", "write the log of --format sarif into a file too"),
+        ("--badge", "write the verdict as a badge: JSON for the endpoint of shields.io"),
+    ):
+        command.add_output(arguments, option, "check", metavar="FILE", help=words)
     arguments.add_argument(
         "--format",
         choices=FORMATS,
         default="text",
         help="what is printed: text; json, an object per dataset; markdown, for a pull request; github, annotations of a run of"
-        " GitHub Actions; sarif, one log for code scanning",
+        " GitHub Actions; sarif, one log for code scanning; mteb, entries of its known issues and of its documentation",
     )
     arguments.add_argument(
         "--json", action="store_const", const="json", dest="format", help="the same as --format json, for programs"
@@ -328,29 +380,7 @@ def parser() -> argparse.ArgumentParser:
     published.add_argument(
         "--record", action="store_true", help="record the tags that hold their version and are not recorded yet"
     )
-    others = arguments.add_argument_group("for datasets that are not releases of this package")
-    others.add_argument("--task", choices=TYPES, metavar="TYPE", help=f"the type of their task: {', '.join(TYPES)}")
-    others.add_argument(
-        "--language",
-        action="append",
-        default=[],
-        metavar="CODE",
-        help="one of their languages as in mteb: rus-Cyrl; repeatable",
-    )
-    others.add_argument(
-        "--map",
-        action="append",
-        default=[],
-        metavar="OURS=THEIRS",
-        help="a column of the task and the one in the files: --map text=sentence --map label=target; repeatable",
-    )
-    others.add_argument(
-        "--subset",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="one of several subsets as in mteb: ru; repeatable",
-    )
+    others = command.add_foreign_options(arguments)
     others.add_argument(
         "--scale",
         nargs=2,
@@ -377,14 +407,27 @@ def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespa
         options.map,
         options.profile,
     )
-    if (options.org or options.against) and options.format not in ("text", "json"):
-        arguments.error("--org and --against print text or JSON: leave out --format, or use --format json")
+    if (options.org or options.against) and (
+        options.format not in ("text", "json") or options.markdown or options.sarif or options.badge
+    ):
+        arguments.error(
+            "--org and --against print text or JSON: leave out --markdown, --sarif, --badge and every other --format"
+        )
     if options.org and any(audit):
         arguments.error(
             "--org verifies datasets and audits none: use it with --output, --ledger, --no-download and --json"
         )
     if not options.org and (options.no_download or options.ledger or options.record):
         arguments.error("--no-download, --ledger and --record belong to --org")
+    tasks = [name.startswith("mteb:") for name in options.names]
+    if any(tasks) and any(
+        (options.task, options.language, options.map, options.scale, options.against, options.statement)
+    ):
+        arguments.error(
+            "mteb says how its tasks are read: leave out --task, --language, --map, --scale, --against, --statement"
+        )
+    if options.format == "mteb" and not all(tasks):
+        arguments.error("--format mteb is for tasks of mteb: mteb:NAME")
     if not options.org and not options.names:
         arguments.error("name a dataset, a folder or a repository, or an organisation with --org")
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from builders.errors import DatasetError, SourceError, UsageError, error_line
-from pipelines.process import interrupts
+from pipelines.process import installation, interrupts
 from pipelines.process.files import protect
 from pipelines.process.safe_text import SafeOutput, safe_text
 from pipelines.process.terminal import color_words, configure_logging, discard_output, has_colors
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pipelines.raw.settings import RawSettings
     from pipelines.release.statements import Signer
 
-PROGRAM = "embedding-datasets"
+PROGRAM = installation.DISTRIBUTION
 READER_CLOSED = 141  # as shells number the signal that ends other programs then, SIGPIPE
 NAMES = "a dataset, a source, a group (rumteb, ateb, rarb, all) or an unambiguous beginning of one"
 MAX_NAME = 100  # characters
@@ -43,7 +43,8 @@ def parser(command: str, description: str, examples: str) -> argparse.ArgumentPa
     created = argparse.ArgumentParser(
         prog=f"{PROGRAM} {command}",
         description=description,
-        epilog=f"examples:\n{examples}\n\nexit codes: 0 done, 1 failed, 2 usage, 3 a source is missing or wrong, "
+        epilog="examples:\n" + examples.replace(f"{installation.NAME} ", f"{PROGRAM} ") + "\n\n"
+        "exit codes: 0 done, 1 failed, 2 usage, 3 a source is missing or wrong, "
         "4 findings forbid it, 5 publishing failed",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -183,6 +184,26 @@ def add_findings_option(arguments: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="write all rows of every finding, and the rows that make them findings, as Parquet below this folder",
     )
+
+
+def add_foreign_options(arguments: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """Add the options that say how a dataset that is not a release is read; returns their group."""
+    from builders.tasks import TYPES
+
+    others = arguments.add_argument_group("for datasets that are not releases of this package")
+    others.add_argument("--task", choices=TYPES, metavar="TYPE", help=f"the type of their task: {', '.join(TYPES)}")
+    for name, metavar, words in (
+        ("--language", "CODE", "one of their languages as in mteb: rus-Cyrl"),
+        (
+            "--map",
+            "OURS=THEIRS",
+            "a column of the task and the one in the files: --map text=sentence --map label=target",
+        ),
+        ("--subset", "NAME", "one of several subsets as in mteb: ru"),
+    ):
+        others.add_argument(name, action="append", default=[], metavar=metavar, help=f"{words}; repeatable")
+    arguments.set_defaults(scale=None)  # not all commands have this option
+    return others
 
 
 def foreign_options(options: argparse.Namespace) -> ForeignOptions:
@@ -327,6 +348,14 @@ def run(main: Callable[[], int]) -> None:
         print_error(DatasetError(error.strerror or str(error), where=error.filename and str(error.filename)))
         discard_output(1)  # what is still buffered cannot be written either
         code = 1
+    except ImportError as error:  # of a module that packaging/check leaves out
+        if not installation.CHECK_ALONE:
+            raise
+        what, found = f"this needs the package {installation.NAME}", f"{PROGRAM}: {str(error).partition(' (')[0]}"
+        print_error(
+            UsageError(what, found=found, todo=f"python -m pip install {installation.NAME}, and use its command")
+        )
+        code = UsageError.exit_code
     except MemoryError:
         print_error(DatasetError("not enough memory", todo="run it on a machine with more, or with a lower --jobs"))
         code = 1

@@ -8,6 +8,7 @@ import difflib
 import sys
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Literal
 
 from pipelines import command
@@ -24,7 +25,7 @@ class Command:
     summary: str
 
 
-COMMANDS = (
+EVERY = (
     Command("show", "use", "list the catalogue, or show one dataset or benchmark"),
     Command("fetch", "use", "find or download raw files, and verify them"),
     Command("build", "use", "build releases from raw files"),
@@ -41,6 +42,8 @@ COMMANDS = (
     Command("decide", "develop", "judge or measure the texts of a source once, with a model"),
     Command("accept", "develop", "take over the digests and versions of a build report"),
 )
+# A wheel of packaging/check has a part of them.
+COMMANDS = tuple(listed for listed in EVERY if Path(__file__).with_name(f"{listed.name}.py").is_file())
 HEADINGS: dict[Heading, str] = {"use": "use", "understand": "understand", "develop": "develop"}
 EXAMPLES = """\
   embedding-datasets show                  the catalogue
@@ -56,6 +59,8 @@ def main() -> int:
         code: int = import_module(f"pipelines.{name}").main()
         return code
     arguments = _parser()
+    if name in {listed.name for listed in EVERY}:
+        arguments.error(f"{name} is a command of embedding-datasets: python -m pip install embedding-datasets")
     if name is not None and not name.startswith("-"):
         nearest = difflib.get_close_matches(name, [listed.name for listed in COMMANDS], n=1)
         hint = f"did you mean {nearest[0]!r}? " if nearest else ""
@@ -66,11 +71,12 @@ def main() -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
+    what = "Build, check and publish" if COMMANDS == EVERY else "Check and compare"
     arguments = argparse.ArgumentParser(
         prog=command.PROGRAM,
         usage=f"{command.PROGRAM} COMMAND ...",
-        description=f"Build, check and publish embedding-benchmark datasets.\n\n{_list_commands()}",
-        epilog=f"examples:\n{EXAMPLES}",
+        description=f"{what} embedding-benchmark datasets.\n\n{_list_commands()}",
+        epilog=f"examples:\n{EXAMPLES}" if COMMANDS == EVERY else None,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
@@ -109,7 +115,7 @@ def _list_commands() -> str:
     width = max(len(listed.name) for listed in COMMANDS) + 2
     for heading, title in HEADINGS.items():
         entries = [f"  {listed.name:<{width}}{listed.summary}" for listed in COMMANDS if listed.heading == heading]
-        lines += [f"{title}:", *entries]
+        lines += [f"{title}:", *entries] if entries else []
     return "\n".join(lines)
 
 

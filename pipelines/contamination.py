@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from builders.errors import UsageError
-from builders.tasks import TYPES
 from pipelines import command
 
 if TYPE_CHECKING:
@@ -107,12 +106,12 @@ def _scan(options: argparse.Namespace) -> int:
     cache = options.cache or default_cache()
     with show_stages("scan"):
         index = find_index(options.index, cache)
-        tables = index_file.read_index_tables(index)
-        corpus = corpora.open_corpus(options.corpus, options.text, releases=options.releases, cache=cache)
-        if options.clean:
-            clean.check_target([*(file for file, _ in corpus.files), *corpus.empty], options.clean)
+        tables = index_file.read_index_header(index).tables
         datasets = indexing.available_releases(tables, options.releases)
         datasets += indexing.find_datasets(options.benchmark, options.releases, command.foreign_options(options))
+        corpus = corpora.open_corpus(options.corpus, options.text, releases=options.releases)
+        if options.clean:
+            clean.check_target([*(file for file, _ in corpus.files), *corpus.empty], options.clean)
         choices = {"threshold": options.threshold, "whole_texts": options.whole_texts}
         with scans.open_scan(corpus, index, datasets, engine, checkpoints=cache / "scans", **choices) as scan:
             summaries = scans.summarise(scan)
@@ -208,7 +207,7 @@ def _index_parser() -> argparse.ArgumentParser:
         help="index these too, joined by commas: train,validation; without it, the split that a benchmark evaluates",
     )
     arguments.add_argument("--json", action="store_true", help="one JSON object on stdout, for programs")
-    _add_foreign_options(arguments)
+    command.add_foreign_options(arguments)
     return arguments
 
 
@@ -270,7 +269,7 @@ def _scan_parser() -> argparse.ArgumentParser:
     )
     command.add_releases_option(arguments)
     add("--cache", type=Path, metavar="DIR", help="where downloads and partial results are kept (the user's cache)")
-    _add_foreign_options(arguments)
+    command.add_foreign_options(arguments)
     return arguments
 
 
@@ -292,14 +291,6 @@ def _add_names(arguments: argparse.ArgumentParser, nargs: str = "+") -> None:
         help=f"{command.NAMES}, built below --releases; the folder of a release or of several; any dataset that check reads",
     )
     command.add_releases_option(arguments)
-
-
-def _add_foreign_options(arguments: argparse.ArgumentParser) -> None:
-    others = arguments.add_argument_group("for datasets that are not releases of this package, as for check")
-    others.add_argument("--task", choices=TYPES, metavar="TYPE", help=f"the type of their task: {', '.join(TYPES)}")
-    for name, metavar in (("--language", "CODE"), ("--map", "OURS=THEIRS"), ("--subset", "NAME")):
-        others.add_argument(name, action="append", default=[], metavar=metavar, help="see check --help; repeatable")
-    arguments.set_defaults(scale=None)
 
 
 def _path_or_address(text: str) -> Path | str:

@@ -32,7 +32,7 @@ EXAMPLES = """\
 def main() -> int:
     """Fetch the raw files of the named datasets; returns the exit code: that of the first file that failed, or 0."""
     options = command.parse(parser(), _check_options)
-    from pipelines.build_report.outcomes import error_to_json
+    from pipelines.build_report.records import error_to_json
     from pipelines.process.stages import show_stages, stage
     from pipelines.process.tables import table
     from pipelines.raw.locations import locate

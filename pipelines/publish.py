@@ -60,7 +60,7 @@ logger = logging.getLogger(__name__)
 def main() -> int:
     """Publish what the command line names; returns the exit code: that of the first dataset that failed, if any did."""
     options = command.parse(parser(), _check_options)
-    from pipelines.build_report.outcomes import failure_to_json
+    from pipelines.build_report.records import failure_to_json
     from pipelines.hub import client, foreign_edits, planning, publishing
     from pipelines.process.stages import show_stages
 
@@ -111,7 +111,7 @@ def main() -> int:
 
 def _collect(done: Sequence[tuple[Dataset, str]], options: argparse.Namespace, hub: HubClient) -> int:
     """Add the repositories of datasets to their collections, or show what would be added; returns the exit code."""
-    from pipelines.build_report.outcomes import error_to_json
+    from pipelines.build_report.records import error_to_json
     from pipelines.hub import organisation
 
     code, collections = 0, dict[str, dict[str, None]]()
@@ -241,7 +241,7 @@ def _publish_each(
     what: the key of their names in JSON. pages: has `page` and `to_json`, which take a plan and its publication.
     """
     from builders.errors import SourceError
-    from pipelines.build_report.outcomes import error_to_json
+    from pipelines.build_report.records import error_to_json
     from pipelines.hub import client, publishing
     from pipelines.process.stages import show_stages
 

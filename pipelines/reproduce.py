@@ -34,7 +34,7 @@ def main() -> int:
     """Build the release that the command line names again; returns 0 for equal rows, 1 for others or another
     manifest, 3 where it cannot say."""
     options = command.parse(parser(), command.check_attest_options)
-    from pipelines.build_report.outcomes import failure_to_json
+    from pipelines.build_report.records import failure_to_json
     from pipelines.reproduction import reproducing
     from pipelines.reproduction.reproducing import EXIT_CODES
 

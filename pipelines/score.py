@@ -30,7 +30,7 @@ pair. What a model scores above the best one is what the benchmark measures."""
 def main() -> int:
     """Score what the command line names; returns the exit code of the first dataset that failed, else 0."""
     options = command.parse(parser())
-    from pipelines.build_report.outcomes import failure_to_json
+    from pipelines.build_report.records import failure_to_json
     from pipelines.scores.results import require_packages
     from pipelines.scores.scoring import score_page
 

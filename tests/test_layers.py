@@ -42,6 +42,8 @@ LAYERS = (
     {"pipelines.scores"},
     {"pipelines.profile"},
     {"pipelines.checking"},
+    {"pipelines.mteb_tasks"},
+    {"pipelines.identity"},
     {"pipelines.catalogue_pages"},
     {"pipelines.decontamination"},
     {"pipelines.catalogue_site", "pipelines.exporting"},

@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 
@@ -25,7 +26,7 @@ from builders.shaping.text import WHITE_SPACE
 from builders.spec import Dropped, Raw, RawFiles, Tables
 
 BATCH_ROWS = 20_000  # of a batch and a scratch file, at least
-DROPPED = "dropped.json"
+TEXTS, RANKS, DROPPED = "texts.parquet", "ranks.arrow", "dropped.json"  # of a batch
 TIMES = 2  # the size of a pool, in sizes of its set
 
 
@@ -37,7 +38,7 @@ class PairSet:
     positive (String, may be null), the columns of `popularity`, and what the conditions need. popularity: columns of numbers, the
     most important first; without any, all rows are alike. checks: conditions of rows to drop, by reason, in their order.
     unique_queries: of rows with equal queries the first stays. parts: keys of raw files that `read` reads one after the other, so
-    that a killed build resumes with the first that is not finished; without any, all is one part.
+    that a killed build reads those that are finished no more; without any, all is one part.
     """
 
     config: str
@@ -121,7 +122,7 @@ def select_pool(
     order, the order that make_pairs samples in. Observed are counts, and of the last row in the pool the popularity.
 
     Only numbers and hashes of the rows are in memory, about 50 bytes each; texts are in files in `scratch`, or in `checkpoints`,
-    from which the next build takes the parts of the source that are finished.
+    from which the next build takes the parts of the source that are finished, and of another part its batches.
 
     Raises SourceError for texts that were not measured, RecipeError for a source without records.
     """
@@ -135,13 +136,12 @@ def select_pool(
     for name, folder in zip(names, folders, strict=True):
         own = {name: files[name]} if pair_set.parts else files
         store = partial(_store_part, pair_set=pair_set, files=own, source=source, tokens=tokens, limit=limit)
-        run_once(folder, store)
-        for stored in sorted(folder.glob("*.parquet")):
-            ranks = pl.read_ipc(stored.with_suffix(".arrow"))
+        for stored in sorted(run_once(folder, store, resumes=True).iterdir()):
+            ranks = pl.read_ipc(stored / RANKS)
             ranking.append(ranks.with_columns(row=pl.int_range(total, total + ranks.height, dtype=pl.UInt32)))
-            parts.append((stored, total))
+            parts.append((stored / TEXTS, total))
             total += ranks.height
-        dropped += msgspec.json.decode((folder / DROPPED).read_bytes(), type=list[Dropped])
+            dropped += msgspec.json.decode((stored / DROPPED).read_bytes(), type=list[Dropped])
     if not parts:
         raise too_few("records", "none", "one", where=f"{source}, {pair_set.config}")
     read = total + sum(each.count for each in dropped if not each.reason.endswith("(texts)"))
@@ -165,21 +165,29 @@ def select_pool(
 def _store_part(
     folder: Path, *, pair_set: PairSet, files: Mapping[str, Raw], source: str, tokens: Measurements | None, limit: int
 ) -> None:
-    """Write the rows of a part of a source, and what their ranking needs, in batches; and what was dropped."""
-    dropped: list[Dropped] = []
-    for number, (rows, of_batch) in enumerate(_candidates(pair_set, files, source)):
+    """Write the batches of a part of a source, a folder each; those of a killed build are read again, and that is all."""
+    finished = sum(path.suffix != ".part" for path in folder.iterdir())
+    for number, (rows, of_batch) in enumerate(_candidates(pair_set, files, source, finished), finished):
         short, of_length = drop_long(rows, tokens, limit) if tokens else (rows, ())
-        dropped += [*of_batch, *of_length]
-        _ranked_columns(short, pair_set).write_ipc(folder / f"{number:06d}.arrow")
-        short.select("id", "query", "positives", "negatives").write_parquet(folder / f"{number:06d}.parquet")
+        store = partial(_store_batch, rows=short, dropped=(*of_batch, *of_length), pair_set=pair_set)
+        run_once(folder / f"{number:06d}", store)
+
+
+def _store_batch(folder: Path, *, rows: pl.DataFrame, dropped: tuple[Dropped, ...], pair_set: PairSet) -> None:
+    """Write the rows of a batch, what their ranking needs, and what was dropped."""
+    _ranked_columns(rows, pair_set).write_ipc(folder / RANKS)
+    rows.select("id", "query", "positives", "negatives").write_parquet(folder / TEXTS)
     (folder / DROPPED).write_bytes(msgspec.json.encode(dropped))
 
 
 def _candidates(
-    pair_set: PairSet, files: Mapping[str, Raw], source: str
+    pair_set: PairSet, files: Mapping[str, Raw], source: str, first: int = 0
 ) -> Iterator[tuple[pl.DataFrame, tuple[Dropped, ...]]]:
-    """The rows of a set that its source offers, in batches: id, query, positives, negatives, number, and popularity."""
-    for batch in _gather(pair_set.read(files)):
+    """The rows of a set that its source offers, in batches: id, query, positives, negatives, number, and popularity.
+
+    first: the number of the first batch that is wanted.
+    """
+    for batch in islice(_gather(pair_set.read(files)), first, None):
         stripped = batch.with_columns(
             *(pl.col(name).str.strip_chars(WHITE_SPACE) for name in ("query", "positive")),
             id=pl.format(f"{source}:{pair_set.config}:{{}}", "number"),

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from builders.catalogue import Definition, needed_files
 from builders.errors import DatasetError, SourceError, UsageError
@@ -210,14 +209,3 @@ def _figures(release_dir: Path, version: str) -> ReportedFigures | None:
     )
     agreeing = sum(line.agree for line in lines)
     return ReportedFigures(compared["source"], not version.startswith(VERSIONS), agreeing, len(lines) - agreeing, lines)
-
-
-def error_to_json(error: DatasetError) -> dict[str, Any]:
-    """The parts of an error, null where it lacks one, and its exit code."""
-    parts = {part: getattr(error, part) for part in ("what", "where", "found", "expected", "todo")}
-    return {**parts, "exit_code": error.exit_code}
-
-
-def failure_to_json(dataset: str, version: str | None, error: DatasetError) -> dict[str, Any]:
-    """The object for a dataset that could not be built, checked or published. version: None where it has none."""
-    return {"dataset": dataset, "version": version, "state": "failed", "error": error_to_json(error)}

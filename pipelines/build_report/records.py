@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from builders.errors import ReleaseError
+from builders.errors import DatasetError, ReleaseError
 from builders.spec import version_key
 from cards.manifest import INVALID_JSON, Count, Severity, Sha256, VersionNumber, describe_record
 from pipelines.process.files import locked, write_atomically
@@ -256,6 +256,17 @@ def _invalid(path: Path, found: str) -> ReleaseError:
         expected="a report of this package (docs/build-report.schema.json)",
         todo="move it away, or give another file with --report",
     )
+
+
+def error_to_json(error: DatasetError) -> dict[str, Any]:
+    """The parts of an error, null where it lacks one, and its exit code."""
+    parts = {part: getattr(error, part) for part in ("what", "where", "found", "expected", "todo")}
+    return {**parts, "exit_code": error.exit_code}
+
+
+def failure_to_json(dataset: str, version: str | None, error: DatasetError) -> dict[str, Any]:
+    """The object for a dataset that could not be built, checked or published. version: None where it has none."""
+    return {"dataset": dataset, "version": version, "state": "failed", "error": error_to_json(error)}
 
 
 if __name__ == "__main__":

@@ -6,13 +6,14 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from builders import limits, tasks
 from builders.catalogue import Definition
-from builders.errors import SourceError, UsageError
+from builders.errors import ReleaseError, SourceError, UsageError
 from builders.tasks import layouts
-from cards.kinds import SAMPLE
+from cards.kinds import KINDS, SAMPLE
 from cards.manifest import SEVERITIES, Finding, Manifest
 from pipelines.audit import integrity, quality
 from pipelines.audit.findings import FindingRows
@@ -34,10 +35,11 @@ from pipelines.checking.datasets import (
 from pipelines.checking.salvage import at_own_locations, audit_foreign
 from pipelines.checking.targets import Fetched, Target, dataset_name, define_release, locate_target
 from pipelines.checking.verdict import judge
+from pipelines.process import installation
 from pipelines.process.safe_text import first_line
 from pipelines.release import fingerprint, folder
 from pipelines.release.finding_files import reported_before
-from pipelines.release.folder import verify_release
+from pipelines.release.folder import require_manifest, verify_release
 from pipelines.release.loading import find_loading_faults
 from pipelines.release.resolution import CARD
 from pipelines.release.statements import Verified, contradictions, describe_statement
@@ -141,6 +143,38 @@ def check_release(
     return CheckResult(report, tuple(findings), task, rows if audited else {}, rows, listed, {}, rows)
 
 
+def _check_without_builder(
+    release_dir: Path,
+    options: ForeignOptions,
+    *,
+    language_sample: int | None,
+    fetched: Fetched | None,
+    statement: Verified | None,
+) -> list[CheckResult]:
+    """Verify a release as check_release does, as far as its manifest says what it must be, and audit its rows as any others.
+
+    Raises ReleaseError for data files that are not those of the manifest.
+    """
+    manifest = require_manifest(release_dir)
+    if damage := verify_release(release_dir, manifest):
+        found, todo = "; ".join(damage), "build or fetch it again"
+        raise ReleaseError("the release is damaged", where=str(release_dir), found=found, todo=todo)
+    problems = _loading_faults(release_dir, manifest, fetched) + folder.edited_documents(release_dir, manifest)
+    problems += contradictions(statement.statement, release_dir, manifest) if statement else []
+    notes = [describe_statement(statement)] if statement else []
+    words = "findings are not compared with the manifest, nor `dataset_info` without the package datasets"
+    notes.append(f"{installation.DISTRIBUTION} lacks the builder: {words}")
+    kept = {finding.kind: finding.why for finding in manifest.findings if finding.by_design and finding.kind in KINDS}
+    rules = msgspec.structs.replace(options.rules, by_design=kept | options.rules.by_design)
+    options = replace(options, task=manifest.task, rules=rules)
+    results = check_dataset(release_dir, manifest.dataset, options, language_sample=language_sample)
+    for result in results:
+        head = {name: getattr(manifest, name) for name in ("version", "content_sha256", "sample", "partial")}
+        head |= {"notes": [*notes, *result.report["notes"]]}
+        result.report.update(make_report(release_dir, result.report | head, problems, result.findings))
+    return results
+
+
 def _apply_rules(
     rules: Rules, tables: Frames, pairs: Sequence[tuple[FindingRows, Finding]]
 ) -> list[tuple[FindingRows, Finding]]:
@@ -229,7 +263,7 @@ def check_dataset(
         datasets = read_datasets(files, options)
         if single:
             _require_one(name, datasets)
-        return [_check_foreign(path, name, dataset, options, language_sample) for dataset in datasets]
+        return [check_foreign(path, name, dataset, options, language_sample) for dataset in datasets]
 
 
 def check_tables(
@@ -250,7 +284,7 @@ def check_tables(
     try:
         datasets = read_tables(selected, name, {}, options, {})
         _require_one(name, datasets)
-        return _check_foreign(name, name, datasets[0], options, language_sample)
+        return check_foreign(name, name, datasets[0], options, language_sample)
     except pl.exceptions.PolarsError as error:
         raise SourceError("cannot read the rows of a table", where=name, found=first_line(error)) from error
 
@@ -262,9 +296,10 @@ def _require_one(name: str, datasets: Sequence[ForeignDataset]) -> None:
         raise UsageError(what, found=", ".join(subsets), todo=f"name one: subset={subsets[0]!r}")
 
 
-def _check_foreign(
+def check_foreign(
     where: Path | str, name: str, dataset: ForeignDataset, options: ForeignOptions, language_sample: int | None
 ) -> CheckResult:
+    """Audit a dataset that is not a release, as check_dataset does. where, name: for the report."""
     findings, audited = audit_foreign(dataset, language_sample=language_sample)
     learned, sentences = options.profiler(audited.task, audited.frames) if options.profiler and audited else ([], [])
     head = {
@@ -322,7 +357,12 @@ def check_target(
     beside = (path.parent if target.file else path) / RULES
     if fetched is None and options.rules == NO_RULES and beside.is_file():
         options = with_rules(options, beside)
-    if (path / folder.MANIFEST).exists():
+    is_release = (path / folder.MANIFEST).exists()
+    if is_release and installation.CHECK_ALONE:
+        results = _check_without_builder(
+            path, options, language_sample=language_sample, fetched=fetched, statement=statement
+        )
+    elif is_release:
         results = [
             check_release(
                 path,

@@ -8,7 +8,7 @@ are one partition, because they can only be read from their beginning.
 import logging
 import re
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from glob import has_magic
@@ -22,6 +22,7 @@ from urllib.parse import unquote
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from huggingface_hub import close_session
 
 from builders.errors import SourceError, UsageError
 from pipelines.checking.batches import BATCH_ROWS, Collector, TextBatch, may_hold_text, row_error
@@ -31,8 +32,6 @@ from pipelines.checking.data_files import (
     READABLE,
     DataFile,
     Listing,
-    data_format,
-    files_below,
     head_of,
     list_addressed_files,
     list_local_files,
@@ -63,12 +62,9 @@ from pipelines.checking.rows import (
 )
 from pipelines.checking.targets import locate_target, resolve_targets
 from pipelines.hub import client, repository
-from pipelines.hub.client import HubClient
-from pipelines.process.addresses import ADDRESS, find_line
+from pipelines.process.addresses import ADDRESS, HUB, find_line
 from pipelines.process.safe_text import first_line
 from pipelines.process.stages import BYTES, stage
-from pipelines.raw.digests import default_cache
-from pipelines.release.resolution import is_inside
 
 PARTITION_BYTES = 64 << 20
 
@@ -113,7 +109,7 @@ def cut_file(file: DataFile, layout: Layout, size: int = PARTITION_BYTES) -> Ite
         return
     header = read_header(file) if file.format in SEPARATORS else None
     first = len(header[1]) if header else 0
-    if file.compression or file.address or file.format in ("JSON", "Arrow", "WARC") or file.size - first <= size:
+    if file.compression or file.format in ("JSON", "Arrow", "WARC") or file.size - first <= size:
         if file.compression or file.size > first:
             yield Partition(0, file, layout, 0, first, None, file.size)
         return
@@ -337,7 +333,6 @@ def _codecs(metadata: Any) -> dict[str, str] | str:
     return {column.path_in_schema: column.compression.replace("UNCOMPRESSED", "NONE") for column in columns}
 
 
-HUB = "hf://"
 HUB_FORM = "hf://datasets/ORG/NAME[@REVISION][/PATH]"
 # hf://datasets/ORG/NAME@REVISION/PATH; a slash in a revision is written %2F, but for those that the Hub makes itself.
 HUB_NAME = re.compile(
@@ -353,12 +348,12 @@ logger = logging.getLogger(__name__)
 class Corpus:
     """A corpus: its files with their layouts, in order, its partitions, and the files that were skipped.
 
-    empty: files without rows, which have no layout.
+    skipped: the size of each by its name. empty: files without rows, which have no layout.
     """
 
     files: tuple[tuple[DataFile, Layout], ...]
     partitions: tuple[Partition, ...]
-    skipped: tuple[str, ...]
+    skipped: Mapping[str, int]
     empty: tuple[DataFile, ...] = ()
 
 
@@ -367,32 +362,29 @@ def open_corpus(
     columns: Sequence[str] = (),
     *,
     releases: Path = Path("outputs"),
-    hub: HubClient | None = None,
-    cache: Path | None = None,
     partition_bytes: int = PARTITION_BYTES,
 ) -> Corpus:
     """The corpus that names lead to: files, folders, globs, addresses (s3://bucket/folder), datasets on the Hub
     (`ORG/NAME[@REVISION]`, or `hf://datasets/ORG/NAME[@REVISION][/PATH]` for a part of one), and releases of the catalogue.
 
     columns: the columns with texts, by default all of strings or lists of strings but ids, addresses and labels. releases: where
-    those of the catalogue are. hub: the connection to the Hub, by default with the stored login. cache: where its files are kept,
-    by default the package's cache.
+    those of the catalogue are.
 
     Raises UsageError for a name or a column that does not exist, SourceError for a file that cannot be read and a
     corpus without rows.
     """
     found: dict[str, DataFile] = {}
-    skipped: list[str] = []
+    skipped: dict[str, int] = {}
     for name in names:
-        for listing in _list_name(name, releases, hub, cache):
+        for listing in _list_name(name, releases):
             for file in listing.files:
                 found.setdefault(file.address or str(file.path.resolve()), file)
-            skipped += listing.skipped
+            skipped |= listing.skipped
     if not found:
         what = "no file that a corpus may have"
-        raise SourceError(what, where=", ".join(names), found=_list_files(skipped), expected=READABLE)
+        raise SourceError(what, where=", ".join(names), found=_list_files([*skipped]), expected=READABLE)
     if skipped:
-        logger.info("files skipped, not in a format of a corpus: %s", _list_files(skipped))
+        logger.info("files skipped, not in a format of a corpus: %s", _list_files([*skipped]))
     files, empty = list[tuple[DataFile, Layout]](), list[DataFile]()
     partitions: list[Partition] = []
     with stage("dividing the corpus", total=sum(file.size for file in found.values()), unit=BYTES) as advance:
@@ -423,10 +415,10 @@ def open_corpus(
             what, where=", ".join(names), found=list_names(present), todo="name another column with --text"
         )
     numbered = tuple(replace(partition, number=number) for number, partition in enumerate(partitions))
-    return Corpus(tuple(files), numbered, tuple(skipped), tuple(empty))
+    return Corpus(tuple(files), numbered, skipped, tuple(empty))
 
 
-def _list_name(name: str, releases: Path, hub: HubClient | None, cache: Path | None) -> Iterator[Listing]:
+def _list_name(name: str, releases: Path) -> Iterator[Listing]:
     """The files that a name leads to; of a release of the catalogue, its folder's.
 
     Raises UsageError for a name that means nothing, ReleaseError for a release that has not been built.
@@ -438,9 +430,7 @@ def _list_name(name: str, releases: Path, hub: HubClient | None, cache: Path | N
             raise UsageError("not the name of a dataset on the Hub", where=name, expected=HUB_FORM, todo=todo)
         root = name[: match.start("path")] if match["path"] else name
         revision = unquote(match["revision"] or repository.MAIN)
-        yield _list_repository(
-            root.rstrip("/"), (match["repo"], revision), (match["path"] or "").strip("/"), hub, cache
-        )
+        yield _list_repository(root.rstrip("/"), match["repo"], revision, (match["path"] or "").strip("/"))
     elif ADDRESS.fullmatch(name):
         yield list_addressed_files(name)
     elif Path(name).exists() or has_magic(name):
@@ -448,41 +438,23 @@ def _list_name(name: str, releases: Path, hub: HubClient | None, cache: Path | N
     else:
         for target in resolve_targets(name, releases):
             if target.repository is not None:
-                yield _list_repository(name, target.repository, "", hub, cache)
+                yield _list_repository(name, *target.repository, "")
             else:
                 yield list_local_files(str(locate_target(target, option="--releases")[0]))
 
 
-def _list_repository(
-    name: str, at_revision: tuple[str, str], path: str, hub: HubClient | None, cache: Path | None
-) -> Listing:
-    """The data files of a dataset on the Hub, in the cache. name: what precedes their paths in matches. path: only those at it,
-    below it, or that it matches.
+def _list_repository(name: str, repo: str, revision: str, path: str) -> Listing:
+    """The data files of a dataset on the Hub, at the commit of a revision. name: what precedes their paths in matches. path: only
+    those at it, below it, or that it matches as a glob.
 
     Raises SourceError where the Hub does not give the files.
     """
-    repo, revision = at_revision
-    hub = hub or client.connect()
-    at = repository.require_snapshot(hub, repo, revision)
-    paths = sorted(listed for listed in at.digests if _is_at(listed, path) and is_inside(listed))
-    wanted = [listed for listed in paths if data_format(listed)]
-    if not wanted:
-        raise SourceError("no file that a corpus may have", where=name, found=_list_files(paths), expected=READABLE)
-    folder = repository.fetch_files(hub, repo, at, wanted, cache or default_cache())
-    listing = files_below(folder, name, wanted, dict(at.digests))
-    others = [
-        f"{name}/{listed}"
-        for listed in paths
-        if listed not in wanted and not PurePosixPath(listed).name.startswith(".")
-    ]
-    return Listing(listing.files, (*listing.skipped, *others))
-
-
-def _is_at(path: str, requested: str) -> bool:
-    """Whether a path of a repository is at or below a requested one, or matches it as a glob."""
-    return (
-        not requested or path == requested or path.startswith(f"{requested}/") or PurePosixPath(path).match(requested)
-    )
+    at = repository.require_snapshot(client.connect(), repo, revision)
+    close_session()  # it leaves retries to pipelines.hub.client; the next one, which reads the files, is as in a worker
+    root = f"{HUB}datasets/{at.repo}@{repository.require_commit(repo, at)}"
+    listing = list_addressed_files(f"{root}/{path}".rstrip("/"))
+    files = (replace(file, name=file.name.replace(root, name, 1)) for file in listing.files)
+    return Listing(tuple(files), {each.replace(root, name, 1): size for each, size in listing.skipped.items()})
 
 
 def _list_files(names: Sequence[str]) -> str:

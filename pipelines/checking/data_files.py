@@ -1,7 +1,7 @@
 """The files of anybody's data: their bytes, which of them a name leads to, and the tables that they make.
 
 A dataset is a folder with the layout of a Hub repository, and paths are relative to it (`data/test-00000-of-00001.parquet`). The
-listing is enough: a repository is resolved before any file is downloaded. `datasets` itself resolves it
+listing is enough: a repository is resolved before any file is downloaded. It is resolved as `datasets` does it
 (pipelines.release.resolution), except a repository without `configs` whose files are named after configs: corpus.jsonl,
 queries/test.parquet, en/train.csv. `datasets` puts all of them into one config, and mteb reads each by itself; so does this
 module.
@@ -39,7 +39,7 @@ from pipelines.checking.formats import (
     extension,
     refuse_expansion,
 )
-from pipelines.process.addresses import AddressedFile, find_version, list_addresses, open_address, read_range
+from pipelines.process.addresses import HUB, AddressedFile, find_version, list_addresses, open_address, read_range
 from pipelines.process.safe_text import first_line
 from pipelines.raw.pins import HEAD, describe_content, read_head
 from pipelines.release.resolution import CARD, Files, declared_configs, is_inside, resolve_files
@@ -291,9 +291,9 @@ class DataFile:
     """A file of a corpus.
 
     name: what matches call it: the name on the command line and the path below it. relative: its path in a copy of the
-    corpus. root: the folder that was named, or the file itself. size: in bytes. identity: what changes when its bytes do:
-    size and time of the last change, or the digest that the Hub lists. address: of a file that is not on this machine, whose
-    path is then only its name.
+    corpus. root: the folder that was named, or the file itself. size: in bytes. identity: what changes when its bytes do: its
+    size, with the time of the last change or a digest. address: of a file that is not on this machine, whose path is then only
+    its name; on the Hub it names a commit.
     """
 
     name: str
@@ -309,10 +309,10 @@ class DataFile:
 
 @dataclass(frozen=True)
 class Listing:
-    """The files that names lead to, in the order of the names, then by path; and the names of those skipped."""
+    """The files that a name leads to, by path; and the size of each that is skipped, by its name."""
 
     files: tuple[DataFile, ...]
-    skipped: tuple[str, ...]
+    skipped: Mapping[str, int]
 
 
 def list_local_files(name: str) -> Listing:
@@ -321,13 +321,13 @@ def list_local_files(name: str) -> Listing:
     Raises UsageError for a glob that matches nothing, SourceError for a file that is named and cannot be read.
     """
     files: dict[Path, DataFile] = {}
-    skipped = []
+    skipped = {}
     for base, path, kind in _paths(name):
         if (found := _local_file(base, path, kind)) is None:
-            skipped.append(str(path))
+            skipped[str(path)] = path.stat().st_size
         else:
             files.setdefault(path.resolve(), found)
-    return Listing(tuple(files.values()), tuple(skipped))
+    return Listing(tuple(files.values()), skipped)
 
 
 def list_addressed_files(name: str) -> Listing:
@@ -335,16 +335,16 @@ def list_addressed_files(name: str) -> Listing:
 
     Raises SourceError and UsageError as list_addresses does, and SourceError for a file that is not what its name says.
     """
-    files, skipped = [], []
-    listed = list_addresses(name)
-    for each in listed:
-        path, is_named = Path(each.relative), each.address == name
-        found = describe_file(path, each.address, each.relative, each.version, path, is_named=is_named, stored=each)
-        if found is None or not is_inside(each.relative):
-            skipped.append(each.address)
+    files, skipped = [], {}
+    for each in list_addresses(name):
+        path, is_named, found = Path(each.relative), each.address == name, None
+        if is_inside(each.relative):
+            found = describe_file(path, each.address, each.relative, each.version, path, is_named=is_named, stored=each)
+        if found is None:
+            skipped[each.address] = each.size
         else:
             files.append(found)
-    return Listing(tuple(files), tuple(skipped))
+    return Listing(tuple(files), skipped)
 
 
 def data_format(name: str) -> tuple[Format, Compression] | None:
@@ -354,19 +354,6 @@ def data_format(name: str) -> tuple[Format, Compression] | None:
     known = CORPUS_FORMATS.get(PurePosixPath(PurePosixPath(bare).stem if compression else bare).suffix)
     refused = compression and (known in UNCOMPRESSED or (known == "WARC" and compression != "gzip"))
     return None if known is None or refused else (known, compression)
-
-
-def files_below(root: Path, name: str, paths: Iterable[str], identities: dict[str, str]) -> Listing:
-    """The data files among the paths below a folder; `name` is what the folder is called. identities: by path, see
-    DataFile."""
-    files, skipped = [], []
-    for path in sorted(paths):
-        found = describe_file(root / path, f"{name}/{path}", path, identities[path], root, is_named=False)
-        if found is None:
-            skipped.append(f"{name}/{path}")
-        else:
-            files.append(found)
-    return Listing(tuple(files), tuple(skipped))
 
 
 def describe_file(
@@ -479,11 +466,11 @@ def _identity(path: Path) -> str:
 
 def require_unchanged(file: DataFile) -> None:
     """Raise SourceError for a file that was changed, replaced or removed after it was listed."""
+    if file.address.startswith(HUB):  # a commit never changes
+        return
     if file.address:
         if (version := find_version(file.address)) != file.identity:
             raise file_changed(file, f"size and ETag, or time of change: {version}", file.identity)
-        return
-    if "-" not in file.identity:  # of the Hub: its digest
         return
     found = _identity(file.path) if file.path.is_file() else "no file"
     if found != file.identity:

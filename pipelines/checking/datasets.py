@@ -135,6 +135,7 @@ class ForeignOptions:
     scale: the lowest and the highest score that its scale has. columns: columns of its files by the name that its task has for
     them. one_file: the dataset is one file, so a classification may lack the split to train on. rules: those of `checks.yaml`.
     keep_ids: tables keep their column `id`, which names their rows. profiler: of releases too; it needs packages of an extra.
+    train: the split that a classifier learns from.
     """
 
     task: str | None = None
@@ -146,6 +147,7 @@ class ForeignOptions:
     rules: Rules = NO_RULES
     keep_ids: bool = False
     profiler: Profiler | None = None
+    train: str = "train"
 
 
 def with_rules(options: ForeignOptions, file: Path) -> ForeignOptions:
@@ -331,7 +333,7 @@ def _single_table_task(
             return tasks.Contrastive((config,), names), dict(splits), ()
         case "Classification" | "MultilabelClassification":
             labels, frames, findings = number_labels(config, splits)
-            required = names if "train" in names or options.one_file else ("train", *names)  # mteb trains on it
+            required = names if options.train in names or options.one_file else (options.train, *names)
             return TASKS[task_type](labels=labels, splits=required), frames, findings
     return TASKS[task_type](splits=names), dict(splits), ()
 

@@ -1,8 +1,9 @@
 """What the names mean that `check` and `diff` take: a folder, a file, a repository, a dataset of the catalogue."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from builders import catalogue
 from builders.catalogue import Definition, Entry
@@ -15,18 +16,24 @@ from pipelines.checking.datasets import DatasetFiles
 from pipelines.hub import client, repository
 from pipelines.hub.client import HubClient
 from pipelines.hub.repository import Snapshot
+from pipelines.process import installation
 from pipelines.raw.digests import default_cache
 from pipelines.release.folder import CARD, MANIFEST, releases_below, require_manifest, version_dirs
+from pipelines.release.resolution import Files
 
 
 @dataclass(frozen=True)
 class Target:
-    """A dataset to check: its name on the command line, and its folder, or its repository and revision, or its only file."""
+    """A dataset to check: its name on the command line, and its folder, or its repository and revision, or its only file.
+
+    mteb_task: an object of mteb, where the target is one of its tasks.
+    """
 
     name: str
     folder: Path | None = None
     file: Path | None = None
     repository: tuple[str, str] | None = None
+    mteb_task: Any = None
 
 
 def resolve_targets(name: str, output: Path) -> list[Target]:
@@ -48,6 +55,10 @@ def resolve_targets(name: str, output: Path) -> list[Target]:
         raise UsageError(
             "no such folder or file", where=name, todo="name a folder, a file, ORG/NAME@REVISION or a dataset"
         )
+    if installation.CHECK_ALONE:
+        what = f"no such folder or file, and {installation.DISTRIBUTION} has no catalogue of datasets"
+        todo = f"name a folder, a file or ORG/NAME@REVISION; for a name, python -m pip install {installation.NAME}"
+        raise UsageError(what, where=name, todo=todo)
     try:
         entries = catalogue.resolve([name])
     except UsageError as error:
@@ -113,15 +124,26 @@ def fetch_tables(
 
     Raises SourceError as resolve_tables does, and where the Hub fails.
     """
-    where = f"{repo} at {at.sha[:12]}"
-    card = repository.read_file(hub, repo, at, CARD)
-    front_matter = parse_front_matter(card or b"", where)
+    front_matter, listed = list_tables(hub, repo, at, subsets)
     tables = {
         config: {split: paths for split, paths in of_config.items() if split in splits} or of_config
-        for config, of_config in resolve_tables(at.digests, front_matter, where, subsets).items()
+        for config, of_config in listed.items()
     }
-    folder = repository.fetch_files(hub, repo, at, [*([CARD] if card else []), *all_paths(tables)], cache)
+    card = [CARD] if CARD in at.digests else []
+    folder = repository.fetch_files(hub, repo, at, [*card, *all_paths(tables)], cache)
     return DatasetFiles(folder, folder, tables, front_matter)
+
+
+def list_tables(
+    hub: HubClient, repo: str, at: Snapshot, subsets: Sequence[str] = ()
+) -> tuple[Mapping[str, Any], Files]:
+    """The front matter of a dataset of the Hub, and the paths of its data files, by config and split.
+
+    Raises SourceError as resolve_tables does, and where the Hub fails.
+    """
+    where = f"{repo} at {at.sha[:12]}"
+    front_matter = parse_front_matter(repository.read_file(hub, repo, at, CARD) or b"", where)
+    return front_matter, resolve_tables(at.digests, front_matter, where, subsets)
 
 
 def locate_target(

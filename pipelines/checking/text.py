@@ -10,10 +10,10 @@ from typing import Any
 from builders.errors import DatasetError
 from cards import markdown
 from cards.evidence import FindingGroup, Quote, differing, group_findings, list_places
-from cards.figures import figure_name
 from cards.kinds import KINDS, find_kind
 from cards.manifest import SEVERITIES, Finding, Severity
 from pipelines.audit.copies.duplicates import FOLDED_DETAIL, MEANING_DETAIL
+from pipelines.checking.verdict import COLORS
 from pipelines.process.tables import WIDTH, column_widths, fact, number_table, table_lines, wrap
 from pipelines.release.comparison import Change
 
@@ -49,22 +49,6 @@ def changes_page(changes: Sequence[Change], *, width: int = WIDTH) -> list[str]:
                 for example in examples:
                     page += wrap(markdown.code(example, 80).strip("`"), "  - ", width=width)
     return page
-
-
-def difference_page(difference: Mapping[str, Any]) -> list[str]:
-    """The difference that `pipelines.diff --json` prints, as lines of text."""
-    lines = ["the same rows" if difference["same"] else "different rows"]
-    for label, side in (("A", difference["a"]), ("B", difference["b"])):
-        lines += wrap(f"{side['dataset']} {side['version']}, content {side['content_sha256'][:16]}", f"  {label}  ")
-        lines += wrap(side["name"], "     ")
-    lines += ["", *changes_page(difference["tables"])]
-    equal = f"{difference['equal_figures']} figures are equal"
-    if not difference["figures"]:
-        return [*lines, "", f"statistics, options, findings: all {equal}"]
-    for group, figures in _grouped(difference["figures"]).items():
-        rows = [[name, *(_figure(value) for value in pair)] for name, pair in figures.items()]
-        lines += ["", *number_table([[group, "A", "B"], *rows], WIDTH)]
-    return [*lines, "", f"({equal})"]
 
 
 def check_page(report: Mapping[str, Any], findings: Sequence[Finding], quotes: Sequence[Quote | None] = ()) -> str:
@@ -162,17 +146,6 @@ def _one_line(text: str) -> str:
     return markdown.visible(text.replace("\n", "⏎"))
 
 
-def _grouped(figures: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Figures by the beginning of their names: `statistics / train`, `option`, `finding`, `dropped`; statistics in words."""
-    groups: dict[str, dict[str, Any]] = {}
-    for name, pair in figures.items():
-        parts = name.split(" / ")
-        depth = 2 if parts[0] == "statistics" and len(parts) > 2 else 1
-        inner = figure_name(parts[depth:]) if parts[0] == "statistics" else " / ".join(parts[depth:])
-        groups.setdefault(" / ".join(parts[:depth]), {})[inner] = pair
-    return groups
-
-
 def _remarks(change: Change) -> Iterator[str]:
     if change.state in {"new", "gone", "same"}:
         yield change.state
@@ -182,12 +155,6 @@ def _remarks(change: Change) -> Iterator[str]:
         yield "the same rows in another order"
     if change.state == "changed" and not change.key:
         yield "matched by whole rows"
-
-
-def _figure(value: Any) -> str:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return "-" if value is None else markdown.shorten(str(value), 12)
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.4f}"
 
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -247,6 +214,30 @@ def github_page(report: Mapping[str, Any], findings: Sequence[Finding]) -> list[
 def github_failure(name: str, error: DatasetError) -> str:
     """The command for a dataset that could not be checked."""
     return f"::error title={_property(name)}::{_data(' '.join(str(error).split()))}"
+
+
+MARKDOWN_MARK = "<!-- embedding-datasets check -->"  # the first line of a file, by which we know it again
+BADGE_COLORS = {"good": "brightgreen", "warning": "yellow", "error": "red"}
+
+
+def markdown_failure(name: str, error: DatasetError) -> list[str]:
+    """The section of Markdown for a dataset that could not be checked."""
+    return [f"### {markdown.plain(name)}", "", markdown.plain(f"not checked: {' '.join(str(error).split())}"), ""]
+
+
+def badge(reports: Sequence[Mapping[str, Any]], failures: Sequence[tuple[str, DatasetError]]) -> dict[str, Any]:
+    """The endpoint of a badge of shields.io: the worst verdict without its reasons, or how many could not be checked."""
+    verdicts = [report["verdict"] for report in reports]
+    worst = max(verdicts, key=lambda verdict: [*COLORS].index(verdict["state"]), default=None)
+    message = f"{len(failures)} not checked" if failures or not worst else worst["summary"].partition(":")[0]
+    color = "lightgrey" if failures or not worst else BADGE_COLORS[COLORS[worst["state"]]]
+    return {
+        "schemaVersion": 1,
+        "label": "embedding data",
+        "message": message,
+        "color": color,
+        "isError": bool(failures),
+    }
 
 
 def _data(text: str) -> str:

@@ -1,25 +1,42 @@
-"""Texts of an index that a chunk of a corpus may have, by their rough numbers; matching.py compares them."""
+"""Texts of an index that a chunk of a corpus may have, by their rough numbers; matching.py compares them.
 
-from collections.abc import Iterator
-from typing import Any
+Whole texts, runs of words and near-duplicates come first, then passages: texts that a row of a corpus has with some of their
+words changed, inside a longer text, or cut.
+
+Every run of SEED_WORDS words of a corpus is looked up among the seeds of the index. Seeds of one text that follow each other in
+a row as they do in the text, and so begin at about the same distance from where it would begin, make a passage:
+
+    text     the seeds begin at its words   0    1    3    6    9   13   18
+    row      and are found at               41   42             51   55   60     its words 50 to 52 were changed, one was inserted
+    start of the text in the row            41   41             42   42   42     so it is at the words 41 to 65
+
+A passage is a match if a place of the row has SHARE or more of the text's runs of RUN_WORDS words. Where the text is not
+available, the share is estimated from the seeds. A seed of many texts says little about each of them: seeds are weighed
+(weigh_seeds), so that a notice that all pages of a site have makes no match of two pages.
+
+A corpus may have the beginning of a text alone: a text of the corpus that is one is cut, and compared with the text in turn.
+"""
+
+from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from builders.shaping.folding import fold_texts, hash_texts
 from pipelines.audit.copies.near_duplicates import BANDS, MIN_COMMON_BANDS
-from pipelines.audit.copies.shingles import take_rows, take_slices
+from pipelines.audit.copies.shingles import Array, Words, take_slices
 from pipelines.decontamination.fingerprints import (
     ANCHOR_WORDS,
+    PASSAGE_WORDS,
+    SEED_WORDS,
     SHORT_WORDS,
     Runs,
     compute_bands,
     rough_without_words,
+    seed_positions,
 )
-from pipelines.decontamination.index_file import Lookup
+from pipelines.decontamination.index_file import MAX_OWNERS, Lookup, weigh_seeds
 
-Array = npt.NDArray[Any]
 # Runs of words that may be a text of the index: the words at which they start, and before which they stop, and the groups.
 Candidates = tuple[Array, Array, Array]
 
@@ -44,20 +61,18 @@ def find_runs(lookup: Lookup, runs: Runs, row_starts: Array) -> Candidates:
 
     row_starts: the first text of each row, and the number of texts. A run may go from a text of a row into the next one.
     """
-    anchors = runs.all_runs(ANCHOR_WORDS)
-    positions = np.flatnonzero(lookup.anchors.may_have(anchors))
-    found, numbers = lookup.anchors.find(anchors[positions])
-    positions = positions[found]
+    positions, lengths = lookup.anchors.find(runs.all_runs(ANCHOR_WORDS))
     first_words = runs.words.first_words[row_starts]
     ends = first_words[np.searchsorted(first_words, positions, "right").clip(max=len(first_words) - 1)]
-    lengths = take_rows(lookup.run_lengths, numbers)
-    positions, ends = np.repeat(positions, lengths.lengths), np.repeat(ends, lengths.lengths)
-    fits = positions + lengths.values <= ends
-    positions, runs_of = positions[fits], lengths.values[fits]
-    found, groups = lookup.rough.find(runs.numbers(positions, positions + runs_of))
-    positions, runs_of = positions[found], runs_of[found]
-    is_same = (lookup.texts["n_words"][groups] == runs_of) & (lookup.texts["anchor"][groups] == anchors[positions])
-    return positions[is_same], (positions + runs_of)[is_same], groups[is_same]
+    fits = positions + lengths <= ends
+    return _find_words(lookup, runs, positions[fits], (positions + lengths)[fits])
+
+
+def _find_words(lookup: Lookup, runs: Runs, starts: Array, stops: Array) -> Candidates:
+    """The runs from each start to before its stop that may be all words of a text of the index."""
+    found, groups = lookup.rough.find(runs.numbers(starts, stops))
+    is_same = lookup.texts["n_words"][groups] == (stops - starts)[found]
+    return starts[found][is_same], stops[found][is_same], groups[is_same]
 
 
 PART_ENDS = bytes(byte in b'\n\t:;="[]{}<>|#' for byte in range(256))  # what a prefix or a template has beside a text
@@ -72,33 +87,20 @@ def find_parts(lookup: Lookup, runs: Runs, row_starts: Array) -> Candidates:
     ends = np.flatnonzero(np.frombuffer(words.text_bytes.tobytes().translate(PART_ENDS), np.uint8))
     is_end = np.zeros(len(words.starts) + 1, np.bool_)
     is_end[np.searchsorted(words.starts, np.append(ends, 0))] = True
-    parts = []
-    for size in range(SHORT_WORDS, ANCHOR_WORDS):
-        starts = np.flatnonzero(is_end[:-size] & is_end[size:])
-        starts = starts[starts + size <= row_ends[np.searchsorted(row_ends, starts, "right")]]
-        found, groups = lookup.rough.find(runs.numbers(starts, starts + size))
-        is_same = lookup.texts["n_words"][groups] == size
-        parts.append((starts[found][is_same], starts[found][is_same] + size, groups[is_same]))
-    starts, stops, groups = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    return starts, stops, groups
+    sizes = range(SHORT_WORDS, ANCHOR_WORDS)
+    parts = [np.flatnonzero(is_end[:-size] & is_end[size:]) for size in sizes]
+    starts = np.concatenate(parts)
+    stops = starts + np.repeat(sizes, [len(part) for part in parts])
+    fits = stops <= row_ends[np.searchsorted(row_ends, starts, "right")]
+    return _find_words(lookup, runs, starts[fits], stops[fits])
 
 
 def find_near_texts(lookup: Lookup, runs: Runs) -> tuple[Array, Array, Array]:
-    """Texts, groups that agree with them in MIN_COMMON_BANDS bands or more, and in how many; the MAX_NEAR_TEXTS best of each."""
-    rows, bands = compute_bands(runs.words)
-    parts = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))]
-    if len(lookup.group_of_set):
-        parts += list(_find_common_bands(lookup, bands))
-    found, sets, common = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    texts, groups = rows[found], lookup.group_of_set[sets]
-    order = np.lexsort((-common, groups, texts))
-    texts, groups, common = texts[order], groups[order], common[order]
-    is_first = np.append(True, (texts[1:] != texts[:-1]) | (groups[1:] != groups[:-1]))[: len(texts)]
-    return texts[is_first], groups[is_first], common[is_first]
+    """Texts, groups that agree with them in MIN_COMMON_BANDS bands or more, and in how many; the MAX_NEAR_TEXTS best of each.
 
-
-def _find_common_bands(lookup: Lookup, bands: Array) -> Iterator[tuple[Array, Array, Array]]:
-    """Rows of bands, sets of the index that agree in enough of them, and in how many."""
+    Of sets that agree in as many bands those that come first are the best.
+    """
+    texts, bands = compute_bands(runs.words)
     may_have = np.stack([lookup.bands[band].may_have(bands[:, band]) for band in range(BANDS)])
     rows = np.flatnonzero(may_have.sum(axis=0) >= MIN_COMMON_BANDS)
     starts, stops = np.zeros((BANDS, len(rows)), np.int64), np.zeros((BANDS, len(rows)), np.int64)
@@ -107,26 +109,139 @@ def _find_common_bands(lookup: Lookup, bands: Array) -> Iterator[tuple[Array, Ar
         starts[band, searched], stops[band, searched] = lookup.bands[band].ranges(bands[rows[searched], band])
     is_enough = (stops > starts).sum(axis=0) >= MIN_COMMON_BANDS
     rows, starts, stops = rows[is_enough], starts[:, is_enough], stops[:, is_enough]
-    ends = np.cumsum((stops - starts).sum(axis=0))
-    first = 0
+    ends, first = np.cumsum((stops - starts).sum(axis=0)), 0
+    parts = [(np.empty(0, np.int64), np.empty(0, np.int64))]
     while first < len(rows):
         last = int(np.searchsorted(ends, (ends[first - 1] if first else 0) + EXPANDED_SETS, "right"))
-        last = max(last, first + 1)
-        owners, sets = [], []
-        for band in range(BANDS):
-            begin, end = starts[band, first:last], stops[band, first:last]
-            owners.append(np.repeat(rows[first:last], end - begin))
-            sets.append(take_slices(lookup.bands[band].owners, begin, end).values)
-        keys = np.concatenate(owners) << 32 | np.concatenate(sets).astype(np.int64)
+        part = slice(first, max(last, first + 1))
+        sets = [take_slices(lookup.bands[band].owners, starts[band, part], stops[band, part]) for band in range(BANDS)]
+        owners = np.concatenate([np.repeat(rows[part], of_band.lengths) for of_band in sets])
+        keys = owners << 32 | np.concatenate([of_band.values for of_band in sets]).astype(np.int64)
         keys, common = np.unique(keys, return_counts=True)
         keys, common = keys[common >= MIN_COMMON_BANDS], common[common >= MIN_COMMON_BANDS]
-        yield _keep_most_similar(keys >> 32, keys & 0xFFFFFFFF, common)
-        first = last
+        order = np.lexsort((keys, -common, keys >> 32))
+        owners = keys[order] >> 32
+        order = order[np.arange(len(owners)) - np.searchsorted(owners, owners) < MAX_NEAR_TEXTS]
+        parts.append((keys[order], common[order]))
+        first = part.stop
+    keys, common = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    pairs = texts[keys >> 32] << 32 | lookup.group_of_set[keys & 0xFFFFFFFF]
+    order = np.lexsort((-common, pairs))
+    pairs, firsts = np.unique(pairs[order], return_index=True)
+    return pairs >> 32, pairs & 0xFFFFFFFF, common[order][firsts]
 
 
-def _keep_most_similar(rows: Array, sets: Array, common: Array) -> tuple[Array, Array, Array]:
-    """The MAX_NEAR_TEXTS sets of each row that agree with it in the most bands; of equal ones those that come first."""
-    order = np.lexsort((sets, -common, rows))
-    rows, sets, common = rows[order], sets[order], common[order]
-    is_kept = np.arange(len(rows)) - np.searchsorted(rows, rows) < MAX_NEAR_TEXTS
-    return rows[is_kept], sets[is_kept], common[is_kept]
+SHARE = 0.6  # of the runs of RUN_WORDS words, from which a passage is a match
+RUN_WORDS = 3
+MIN_SEEDS, MIN_ESTIMATED_SEEDS = 2, 3
+MIN_COVERED = 0.1  # of a text, by its seeds, from which it is compared
+MAX_SHIFT = 8  # words that may be inserted or left out between two seeds
+CUT_WORDS, CUT_SHARE = (
+    40,
+    0.9,
+)  # a text that is cut has so many words, or half of the whole, and less than this share of it
+MARGIN = 3  # words before and behind
+FRACTION = 1 << 40  # weights are added as whole numbers of this part of a word, so that their order does not matter
+
+
+def find_passages(lookup: Lookup, runs: Runs, row_starts: Array) -> pl.DataFrame:
+    """Where rows of a corpus may have texts of the index, at most one place for each row and group.
+
+    Columns: start, stop (the words from `start` to before `stop`), group; share: the estimated share of the runs that both have;
+    rarity: how rare the seeds that were found are beside those of the whole text, from 0 to 1: shares are multiplied by it;
+    seeds: how many were found, from the word `first` to before `last`; is_cut: whether the words are those of a whole text of the
+    corpus, which may be the beginning of the text of the index. row_starts: as `find_runs` takes them.
+    """
+    first_words = runs.words.first_words
+    row_words = first_words[row_starts]
+    found = _find_seeds(lookup, runs.all_runs(SEED_WORDS), row_words)
+    jump = (pl.col("start").diff() > MAX_SHIFT) | (pl.col("row").diff() != 0) | (pl.col("group").diff() != 0)
+    clusters = found.sort("row", "group", "start", "seed").with_columns(cluster=jump.cum_sum().fill_null(0))
+    clusters = clusters.unique(["cluster", "seed"], keep="first", maintain_order=True)
+    clusters = clusters.group_by("cluster", maintain_order=True).agg(
+        pl.col("row", "group").first(), pl.col("start").min(), end=pl.col("start").max(),
+        covered=pl.col("covered").sum(), weight=pl.col("weight").sum() / FRACTION, seeds=pl.len(),
+        first=pl.col("position").min(), last=pl.col("position").max() + SEED_WORDS,
+    )  # fmt: skip
+    clusters = clusters.filter(pl.col("seeds") >= MIN_SEEDS).sort("row", "group", -pl.col("covered"), "start")
+    clusters = clusters.unique(["row", "group"], keep="first", maintain_order=True)
+    rows, groups, starts, ends = clusters.select("row", "group", "start", "end").to_numpy().T.astype(np.int64)
+    covered, weight = clusters.select("covered", "weight").to_numpy().T
+    sizes = lookup.texts["n_words"][groups].astype(np.int64)
+    rarity = (weight / lookup.seed_weights[groups] / (covered / (sizes - SEED_WORDS))).clip(max=1)
+    stops = np.minimum(ends + sizes + MARGIN, row_words[rows + 1])
+    starts = np.maximum(starts - MARGIN, row_words[rows])
+    fields = np.searchsorted(first_words, starts + 2 * MARGIN, "right") - 1
+    begins, field_sizes = first_words[fields], first_words[fields + 1] - first_words[fields]
+    is_cut = (np.abs(starts - begins) <= MARGIN) & (field_sizes >= np.minimum(sizes // 2, CUT_WORDS))
+    is_cut &= (field_sizes >= PASSAGE_WORDS) & (field_sizes < CUT_SHARE * sizes)
+    shares = (covered / np.where(is_cut, (field_sizes - SEED_WORDS).clip(min=1), sizes - SEED_WORDS)).clip(max=1)
+    columns = {
+        "start": np.where(is_cut, begins, starts),
+        "stop": np.where(is_cut, begins + field_sizes, stops),
+        "group": groups,
+        "share": shares ** (RUN_WORDS / SEED_WORDS) * rarity,
+        "rarity": rarity,
+        **{name: clusters[name].to_numpy() for name in ("seeds", "first", "last")},
+        "is_cut": is_cut,
+    }
+    kept = shares * rarity >= MIN_COVERED
+    return pl.DataFrame({name: column[kept] for name, column in columns.items()})
+
+
+def _find_seeds(lookup: Lookup, numbers: Array, row_words: Array) -> pl.DataFrame:
+    """The seeds in a chunk: row, group, start (the word at which the text would begin), seed, position (its first word), covered
+    (words), weight (FRACTION for a word).
+    """
+    positions = np.flatnonzero(lookup.seeds.may_have(numbers))
+    starts, stops = lookup.seeds.ranges(numbers[positions])
+    rows = np.searchsorted(row_words, positions, "right") - 1
+    is_usable = (stops > starts) & (stops - starts <= MAX_OWNERS)
+    is_usable &= positions + SEED_WORDS <= row_words[(rows + 1).clip(max=len(row_words) - 1)]
+    found = take_slices(lookup.seeds.owners, starts[is_usable], stops[is_usable])
+    ids, owners = found.values.astype(np.int64), np.repeat(found.lengths, found.lengths)
+    groups = np.searchsorted(lookup.first_seeds, ids, "right") - 1
+    seeds, sizes = ids - lookup.first_seeds[groups], lookup.texts["n_words"][groups]
+    weights = weigh_seeds(seeds, sizes, owners)
+    positions = np.repeat(positions[is_usable], found.lengths)
+    return pl.DataFrame(
+        {
+            "row": np.repeat(rows[is_usable], found.lengths),
+            "group": groups,
+            "start": positions - seed_positions(seeds, sizes),
+            "seed": seeds,
+            "position": positions,
+            "covered": weights * owners,
+            "weight": (weights * FRACTION).astype(np.int64),
+        }
+    )
+
+
+def measure_passages(words: Words, passages: pl.DataFrame, texts: Sequence[str | None]) -> Array:
+    """The share of the runs of each passage that both sides have; as it was estimated where the text is not available.
+
+    texts: of the index, for each passage.
+    """
+    shares = passages["share"].to_numpy(writable=True)
+    rarity, is_cut = passages["rarity"].to_numpy(), passages["is_cut"].to_list()
+    known = [number for number, text in enumerate(texts) if text is not None]
+    places = fold_texts(run_texts(words, passages["start"].to_numpy()[known], passages["stop"].to_numpy()[known]))
+    wholes = fold_texts(pl.Series([texts[number] for number in known], dtype=pl.String))
+    for number, place, whole in zip(known, places, wholes, strict=True):
+        one, other = (_runs(place), _runs(whole)) if is_cut[number] else (_runs(whole), _runs(place))
+        shares[number] = sum(map(set(other).__contains__, one)) / max(len(one), 1) * rarity[number]
+    return shares
+
+
+def _runs(text: str) -> list[str]:
+    words = text.split(" ")
+    return [" ".join(words[start : start + RUN_WORDS]) for start in range(len(words) - RUN_WORDS + 1)]
+
+
+def run_texts(words: Words, starts: Array, stops: Array) -> pl.Series:
+    """The text (String) of the words from each start to before its stop, as it is in the corpus."""
+    text_bytes, symbols = words.text_bytes.tobytes(), words.symbols.tobytes()
+    firsts, lasts = words.starts[starts].tolist(), words.starts[stops - 1].tolist()
+    ends = [symbols.find(b"\0", last) for last in lasts]
+    parts = [text_bytes[first:end].decode("utf-8", "replace") for first, end in zip(firsts, ends, strict=True)]
+    return pl.Series(parts, dtype=pl.String)

@@ -89,43 +89,41 @@ def write_clean(
     name; SourceError for a file that cannot be read, or is not the one that was scanned; ReleaseError for a disk that is full.
     """
     check_target(files, target)
-    if isinstance(target, str):
-        require_free(target, REPORT, overwrite=overwrite)
-    else:
-        claim([Output("--clean", target, KINDS["clean"])], overwrite=overwrite)
     rows = {file: group["row"].unique().sort().to_numpy() for (file,), group in drop.group_by("file")}
-    nothing = np.array([], dtype="i8")
-    none = ScannedFile("", 0)
-    known = {file.name: None if scanned is None else scanned.get(file.name, none) for file in files}
-    work = [(file, rows.get(file.name, nothing), known[file.name]) for file in files]
+    nothing, no_rows = np.array([], dtype="i8"), ScannedFile("", 0)
+    work = [
+        (file, rows.get(file.name, nothing), None if scanned is None else scanned.get(file.name, no_rows))
+        for file in files
+    ]
     with (
-        _open_target(target) as folder,
+        _open_target(target, overwrite=overwrite) as (folder, address),
         stage("writing the clean corpus", total=sum(file.size for file in files), unit=BYTES) as advance,
     ):
-        copy = partial(_copy, folder=folder, address=target if isinstance(target, str) else "")
+        copy = partial(_copy, folder=folder, address=address)
         copied = run_pieces(work, copy, engine, killed=_killed_too_often, on_end=lambda piece: advance(piece[0].size))
         written = sorted(copied, key=lambda file: file.file)
         counts = drop.unique().group_by("reason").len().sort("reason")
         rows_before, kept = sum(file.rows for file in written), sum(file.kept for file in written)
         clean = CleanCorpus(rows_before, kept, dict(counts.iter_rows()))
         write_json(folder / REPORT, asdict(clean) | {"unread": unread, "files": [asdict(file) for file in written]})
-        if isinstance(target, str):
-            upload(folder / REPORT, target, REPORT)
     return clean
 
 
 @contextmanager
-def _open_target(target: Path | str) -> Iterator[Path]:
-    """The folder to write into; for an address one of this machine, for what is written last."""
+def _open_target(target: Path | str, *, overwrite: bool) -> Iterator[tuple[Path, str | None]]:
+    """The folder to write into; for an address, one of this machine for the report, and the address for everything else."""
     if isinstance(target, str):
+        require_free(target, REPORT, overwrite=overwrite)
         with TemporaryDirectory() as scratch:
-            yield Path(scratch)
+            yield Path(scratch), target
+            upload(Path(scratch, REPORT), target, REPORT)
         return
+    claim([Output("--clean", target, KINDS["clean"])], overwrite=overwrite)
     with (
         locked(target.with_name(f".{target.name}.lock"), str(target), remove=True),
         staged_folder(target, "the clean corpus", marker=REPORT) as folder,
     ):
-        yield folder.resolve()
+        yield folder.resolve(), None
 
 
 def check_target(files: Sequence[DataFile], target: Path | str) -> None:
@@ -155,21 +153,19 @@ def _killed_too_often(work: _FileWork, attempts: int, found: str) -> DatasetErro
     return DatasetError(what, where=work[0].name, found=found, todo=todo)
 
 
-def _copy(work: _FileWork, folder: Path, address: str) -> CleanFile:
+def _copy(work: _FileWork, folder: Path, address: str | None) -> CleanFile:
     """Write one file into a folder, or to an address.
 
     Raises SourceError as _write_file does, UsageError where this machine does not see the folder.
     """
-    if address:
+    if address is not None:
         with TemporaryDirectory() as scratch:
             written = _write_file(work, Path(scratch))
             upload(Path(scratch, written.file), address, written.file)
-        return written
+            return written
     if not folder.is_dir():
-        what, todo = (
-            "a node of the cluster does not see the folder of the clean copy",
-            "name one that all nodes see, or an address",
-        )
+        what = "a node of the cluster does not see the folder of the clean copy"
+        todo = "name one that all nodes see, or an address"
         raise UsageError(what, where=str(folder.parent), todo=todo)
     return _write_file(work, folder)
 

@@ -11,17 +11,20 @@ from typing import Any
 import polars as pl
 
 from builders.errors import UsageError
-from cards.markdown import code, join_with_and, number
+from cards.markdown import join_with_and, number
+from cards.render import card_template
 from pipelines.audit.tables import available_splits, text_layouts
 from pipelines.checking.corpora import open_corpus
 from pipelines.decontamination.engines import Engine
 from pipelines.decontamination.indexing import IndexedDataset, index_tables, table_texts
-from pipelines.decontamination.matching import THRESHOLD, WHOLE_KINDS
+from pipelines.decontamination.matching import MATCH_SCHEMA, THRESHOLD, WHOLE_KINDS
 from pipelines.decontamination.scans import TABLE, open_scan
 from pipelines.process.files import write_atomically
 from pipelines.process.outputs import SCHEMA
 from pipelines.process.resumable import scratch_folder
 from pipelines.process.tables import WIDTH, table, wrap
+
+IN = [f"in_{name}" for name in TABLE]  # where the texts are
 
 
 def make_map(datasets: Sequence[IndexedDataset], cache: Path) -> dict[str, Any]:
@@ -33,16 +36,14 @@ def make_map(datasets: Sequence[IndexedDataset], cache: Path) -> dict[str, Any]:
     """
     if len({(dataset.dataset, dataset.version) for dataset in datasets}) < 2:
         raise UsageError("a map needs two datasets", todo="name several, or a folder with releases")
+    sides = [side for dataset in datasets for side in _columns(dataset)]
     with scratch_folder(cache, "map-") as folder:
         every = sorted({split for dataset in datasets for split in available_splits(dataset.task, dataset.frames)})
         index_tables(datasets, folder / "index", every)
-        by_name: dict[str, tuple[str, ...]] = {}
-        for side, frame in (text for dataset in datasets for text in _columns(dataset)):
-            name = str(folder / f"{len(by_name):06d}.parquet")
+        names = [str(folder / f"{number:06d}.parquet") for number in range(len(sides))]
+        for name, (_, frame) in zip(names, sides, strict=True):
             frame.sink_parquet(name)
-            by_name[name] = side
-        corpus = open_corpus(list(by_name), ["text"])
-        shared: dict[tuple[str, ...], dict[str, set[str]]] = {}
+        corpus, found = open_corpus(names, ["text"]), [pl.DataFrame(schema=MATCH_SCHEMA)]
         with open_scan(
             corpus,
             folder / "index",
@@ -52,16 +53,26 @@ def make_map(datasets: Sequence[IndexedDataset], cache: Path) -> dict[str, Any]:
             threshold=THRESHOLD,
             whole_texts=True,
         ) as scan:
-            for result in scan.results():
-                for match in result.matches.iter_rows(named=True):
-                    where = by_name[match["corpus_file"]]
-                    of = tuple(match[name] for name in TABLE)
-                    if of[0] != where[0]:
-                        shared.setdefault((*of, *where), {}).setdefault(match["row"], set()).add(match["kind"])
+            found += [result.matches.unique(["corpus_file", *TABLE, "row", "kind"]) for result in scan.results()]
+    places = [(name, *side) for name, (side, _) in zip(names, sides, strict=True)]
+    files = pl.DataFrame(places, ["corpus_file", *IN], orient="row")
+    matches = pl.concat(found).join(files, on="corpus_file").filter(pl.col("dataset") != pl.col(IN[0]))
+    rows = matches.group_by(*TABLE, *IN, "row").agg(pl.col("kind").cast(pl.Enum(WHOLE_KINDS)).min())
+    counts = rows.group_by(*TABLE, *IN, "kind").len().sort(*TABLE, *IN, "kind")
     digests = {(dataset.dataset, dataset.version): dataset.content_sha256 for dataset in datasets}
-    listed = [dict(zip(TABLE[:2], key, strict=True)) | {"content_sha256": digest} for key, digest in digests.items()]
-    entries = [_entry(key, rows) for key, rows in sorted(shared.items())]
-    return {"datasets": listed, "shared": entries}
+    return {
+        "datasets": [
+            dict(zip(TABLE[:2], key, strict=True)) | {"content_sha256": digest} for key, digest in digests.items()
+        ],
+        "shared": [
+            {
+                "of": dict(zip(TABLE, key[:5], strict=True)),
+                "in": dict(zip(TABLE, key[5:], strict=True)),
+                "kinds": dict(kinds["kind", "len"].iter_rows()),
+            }
+            for key, kinds in counts.group_by(*TABLE, *IN, maintain_order=True)
+        ],
+    }
 
 
 def _columns(dataset: IndexedDataset) -> Iterator[tuple[tuple[str, ...], pl.LazyFrame]]:
@@ -71,13 +82,6 @@ def _columns(dataset: IndexedDataset) -> Iterator[tuple[tuple[str, ...], pl.Lazy
             table = (dataset.dataset, dataset.version, *dataset.own_location(layout.config, split))
             for column, text in (item for texts in table_texts(layout, frame) for item in texts.items()):
                 yield (*table, column), frame.select(text=text.cast(pl.String))
-
-
-def _entry(key: tuple[str, ...], rows: dict[str, set[str]]) -> dict[str, Any]:
-    strictest = [min(kinds, key=WHOLE_KINDS.index) for kinds in rows.values()]
-    counts = {kind: strictest.count(kind) for kind in WHOLE_KINDS if kind in strictest}
-    sides = {"of": dict(zip(TABLE, key[:5], strict=True)), "in": dict(zip(TABLE, key[5:], strict=True))}
-    return sides | {"kinds": counts}
 
 
 def write_map(found: dict[str, Any], path: Path) -> None:
@@ -96,35 +100,8 @@ def map_page(found: dict[str, Any], *, width: int | None) -> list[str]:
 
 def map_markdown(found: dict[str, Any]) -> str:
     """docs/contamination-map.md."""
-    releases = [
-        f"- `{dataset['dataset']}` {dataset['version']}" for dataset in found["datasets"] if dataset["content_sha256"]
-    ]
-    files = [code(dataset["dataset"]) for dataset in found["datasets"] if not dataset["content_sha256"]]
-    rows = ["| " + " | ".join(row) + " |" for row in (HEADING, ["---"] * len(HEADING), *_rows(found))]
-    return "\n".join(
-        [
-            "# Texts that datasets share",
-            "",
-            "The texts of each of these releases, in all of its splits, were searched for in all others. The releases were",
-            "built from complete real files.",
-            "",
-            *releases,
-            "",
-            *(
-                [f"There is no complete release of {join_with_and(files)}: raw files were used instead."]
-                if files
-                else []
-            ),
-            "",
-            "[contamination.md](contamination.md) says what the kinds mean and what is not found. The numbers count rows of the",
-            "first dataset, each once. Texts of 1 to 4 words are not listed.",
-            "",
-            *(rows if found["shared"] else ["They share no texts."]),
-            "",
-            "This page is written from `pipelines/release/contamination_map.json`, which",
-            "`embedding-datasets contamination map NAME... --output FILE` writes.",
-            "",
-        ]
+    return card_template("contamination-map.md.jinja").render(
+        found, heading=HEADING, rows=_rows(found), join_with_and=join_with_and
     )
 
 

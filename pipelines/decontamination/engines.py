@@ -8,29 +8,45 @@ folder.
 
 A result follows from its partition alone, is written once it is complete, and is read in the order of the partitions:
 so neither the engine nor the number of workers, nor which of them were killed, changes a byte.
+
+Ray, which needs the extra `ray`, runs on a cluster, or on this machine while the scan does. A task returns its result to this
+process, which writes it. This package, and the files that the work reads, such as the index, go to the nodes of a cluster through
+Ray: no folder is shared. Nodes need Python with the libraries, in the same versions, and the corpus, under the same path or at an
+address.
 """
 
 import hashlib
 import io
 import logging
 import os
+import re
+import secrets
+import shutil
+import signal
+import socket
+import tempfile
+import threading
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import polars as pl
+import pyarrow as pa
 
 from builders.errors import DatasetError, ReleaseError, UsageError
 from pipelines.checking.corpora import Partition
 from pipelines.process import workers
-from pipelines.process.files import locked, replacing
+from pipelines.process.files import SharedFile, locked, replacing
 from pipelines.process.resumable import identity_digest, resumable_folder
+from pipelines.process.safe_text import first_line
 from pipelines.process.stages import BYTES, stage
 
 DIGEST = 32  # bytes of a SHA-256
@@ -95,14 +111,6 @@ def write_result(folder: Path, partition: Partition, data: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def unfinished(folder: Path, partitions: Sequence[Partition]) -> list[Partition]:
-    """The partitions without a result; one that is damaged, after a crash of the machine, is removed."""
-    rest = [partition for partition in partitions if not _is_complete(result_path(folder, partition))]
-    if len(rest) < len(partitions):
-        logger.info("resuming: %d of %d partitions were scanned before", len(partitions) - len(rest), len(partitions))
-    return rest
-
-
 def read_results(folder: Path, partitions: Iterable[Partition]) -> Iterator[pl.DataFrame]:
     """The results of partitions in their order."""
     for partition in partitions:
@@ -110,6 +118,7 @@ def read_results(folder: Path, partitions: Iterable[Partition]) -> Iterator[pl.D
 
 
 def _is_complete(path: Path) -> bool:
+    """Whether a result is there; one that is damaged, after a crash of the machine, is removed."""
     if not path.exists():
         return False
     content = path.read_bytes()
@@ -171,7 +180,6 @@ def run_pieces(
             raise UsageError(
                 "Ray is not installed", todo="pip install 'embedding-datasets[ray]', or use --engine local"
             )
-        run_on_ray = import_module("pipelines.decontamination.ray_engine").run_on_ray
         for piece, result in run_on_ray(pieces, work, engine.workers, engine.address, killed=killed, files=files or {}):
             yield result
             on_end(piece)
@@ -197,7 +205,9 @@ def run_partitions(
     Raises the first error of `work`; DatasetError where workers are killed again and again by one partition; the errors of
     run_pieces.
     """
-    rest = unfinished(folder, partitions)
+    rest = [partition for partition in partitions if not _is_complete(result_path(folder, partition))]
+    if len(rest) < len(partitions):
+        logger.info("resuming: %d of %d partitions were scanned before", len(partitions) - len(rest), len(partitions))
     if not rest:
         return
     in_worker = partial(_run_partition, work=work, folder=None if engine.name == RAY else folder)
@@ -226,3 +236,149 @@ def _run_partition(
         what = "a partition cannot be read"
         raise DatasetError(what, where=partition.where, found=f"{type(error).__name__}: {error}"[:300]) from None
     return None
+
+
+AHEAD = 2  # tasks for each worker that Ray has at a time: the next one is there when one ends
+# Settings of Ray for all clusters, and for one of our own. Without a token it writes one into the home of the user.
+QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+OWN = {
+    "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32), "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+    "RAY_task_oom_retries": str(workers.ATTEMPTS - 1),  # without end by default
+}  # fmt: skip
+ADDRESS = re.compile(r"(?:ray://)?\[?(?P<host>[^\]/]+)\]?:(?P<port>\d+)", re.ASCII)
+MEMORY = 80 << 20  # bytes of Ray's store of objects: results are small
+WAIT = 1.0  # seconds after which nodes that came are given tasks, though none has ended
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("builders", "cards", "embedding_datasets", "pipelines")
+LIBRARIES = ("numpy", "polars", "pyarrow", "rensa")  # results follow from their versions
+
+
+def run_on_ray(
+    pieces: Sequence[Piece],
+    work: Callable[..., Any],
+    processes: int,
+    address: str | None,
+    *,
+    killed: Callable[[Piece, int, str], Exception],
+    files: Mapping[str, Path],
+) -> Iterator[tuple[Piece, Any]]:
+    """Each piece with its result, in the order in which they finish.
+
+    processes: how many tasks run at a time on this machine; a cluster at an address runs as many as it has processors, while
+    machines come and go. killed, files: see run_pieces.
+
+    Raises the first error of `work`, that of `killed` where a piece's worker was killed workers.ATTEMPTS times, UsageError
+    where the cluster does not answer or has other versions of libraries.
+    """
+    with _cluster(processes, address) as ray:
+        run = ray.remote(num_cpus=1, max_retries=workers.ATTEMPTS - 1)(_run)
+        given: Mapping[str, Any] = files
+        if address is not None:
+            given = {name: SharedFile(path, pa.memory_map(str(path)).read_buffer()) for name, path in files.items()}
+        versions = {name: version(name) for name in LIBRARIES}
+        shared = [ray.put((partial(work, **given), versions))]  # in a list, or each task would load it again
+        waiting, running = iter(pieces), dict[Any, Piece]()
+        while True:
+            slots = max(1, int(ray.cluster_resources().get("CPU", processes)))
+            for piece in islice(waiting, max(0, slots * AHEAD - len(running))):
+                running[run.remote(shared, piece)] = piece
+            if not running:
+                return
+            for task in ray.wait(list(running), timeout=WAIT)[0]:
+                piece = running.pop(task)
+                yield piece, _result(ray, task, partial(killed, piece, workers.ATTEMPTS))
+
+
+def _run(shared: list[Any], piece: Any) -> Any:
+    """The result of a piece, in a worker."""
+    return _load(shared[0])(piece)
+
+
+@lru_cache(maxsize=1)
+def _load(shared: Any) -> Any:
+    """The work, once in a process. Raises UsageError where this machine would give other results."""
+    work, versions = import_module("ray").get(shared)
+    found = {name: version(name) for name in versions}
+    if found != versions:
+        what, todo = "a node of the cluster has other versions of libraries", "install the same versions on all nodes"
+        raise UsageError(what, where=socket.gethostname(), found=str(found), expected=str(versions), todo=todo)
+    return work
+
+
+def _result(ray: Any, task: Any, killed: Callable[[str], Exception]) -> Any:
+    try:
+        return ray.get(task)
+    except ray.exceptions.RayTaskError as error:
+        raise error.cause or error from None
+    except ray.exceptions.RayError as error:  # killed, out of memory, its machine gone
+        raise killed(first_line(error)) from error
+
+
+@contextmanager
+def _cluster(processes: int, address: str | None) -> Iterator[Any]:
+    """Ray, connected. Its output is hidden, and its usage reports are off.
+
+    A Ray that is started here listens on this machine alone, answers only clients with its token, and its files are removed. Ray
+    reads some of its settings when it is imported.
+    """
+    options: dict[str, Any] = {
+        "address": address, "runtime_env": {"py_modules": [str(ROOT / name) for name in PACKAGES]},
+    }  # fmt: skip
+    environment = dict(QUIET)
+    with ExitStack() as stack:
+        if address is None:
+            folder = tempfile.mkdtemp(prefix="ray-")
+            stack.callback(shutil.rmtree, folder, ignore_errors=True)
+            options = {
+                "address": "local", "num_cpus": processes, "num_gpus": 0, "include_dashboard": False,
+                "object_store_memory": MEMORY, "_temp_dir": folder,
+            }  # fmt: skip
+            # The current folder may have a package called pipelines.
+            environment |= OWN | {
+                "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+            }
+        else:
+            _require_answer(address)
+        stack.enter_context(workers.set_environment(environment))
+        ray = import_module("ray")
+        logging.getLogger("ray").setLevel(logging.CRITICAL)
+        stack.callback(ray.shutdown)
+        try:
+            with warnings.catch_warnings(), workers.hold_interrupts(), _keep_signal_handlers():
+                warnings.simplefilter("ignore")
+                ray.init(**options, configure_logging=False, log_to_driver=False, logging_level=logging.CRITICAL)
+        except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+            raise _no_answer(address, first_line(error)) from error
+        yield ray
+
+
+def _require_answer(address: str) -> None:
+    """Raise UsageError where nothing listens at HOST:PORT: Ray itself tries for four minutes."""
+    place = ADDRESS.fullmatch(address)
+    if place is None:
+        return  # `auto`
+    try:
+        socket.create_connection((place["host"], int(place["port"])), timeout=10).close()
+    except (OSError, OverflowError) as error:
+        raise _no_answer(address, str(error)) from error
+
+
+def _no_answer(address: str | None, found: str) -> DatasetError:
+    if address is None:
+        return DatasetError("Ray cannot be started", found=found, todo="use --engine local")
+    todo = "see that the cluster runs (ray status) and has the same versions of Ray and Python"
+    return UsageError("Ray does not answer", where=address, found=found, todo=todo)
+
+
+@contextmanager
+def _keep_signal_handlers() -> Iterator[None]:
+    """Ray replaces the handler of SIGTERM while it starts: ours cleans up, with a deadline."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

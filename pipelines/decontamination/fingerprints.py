@@ -20,10 +20,8 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
@@ -32,14 +30,13 @@ from pipelines.audit.copies.near_duplicates import BANDS, band_numbers
 from pipelines.audit.copies.shingles import (
     FACTORS,
     LEAD,
+    Array,
     Words,
     expand_ranges,
     read_words,
     rough_shingles,
     take_rows,
 )
-
-Array = npt.NDArray[Any]
 
 ANCHOR_WORDS = 8  # a text with fewer words is not looked for inside longer texts
 PASSAGE_WORDS = 14  # a text with fewer words has no seeds
@@ -102,7 +99,7 @@ def fingerprint_texts(texts: pl.Series) -> pl.DataFrame:
         exact=pl.Series(hash_texts(texts)),
         folded=pl.Series(hash_texts(folded)),
         words=pl.Series(hash_texts(words)),
-        letters=pl.Series(hash_letters(words)),
+        letters=pl.Series(hash_texts(without_spaces(words))),
     )
     return prints.with_columns(
         exact=pl.when(pl.col("folded") != 0).then("exact").otherwise(0),
@@ -110,9 +107,9 @@ def fingerprint_texts(texts: pl.Series) -> pl.DataFrame:
     )
 
 
-def hash_letters(words: pl.Series) -> Array:
-    """The hashes of the letters and digits of texts, from `words_of`."""
-    return hash_texts(words.str.replace_all(" ", "", literal=True))
+def without_spaces(words: pl.Series) -> pl.Series:
+    """The letters and digits of texts, from `words_of`."""
+    return words.str.replace_all(" ", "", literal=True)
 
 
 def seed_positions(numbers: Array, n_words: Array) -> Array:

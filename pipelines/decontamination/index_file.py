@@ -16,7 +16,6 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,7 +24,7 @@ import pyarrow.parquet as pq
 from builders.errors import SourceError, UsageError
 from builders.shaping.benchmark_index import KEY, header_metadata, read_header
 from pipelines.audit.copies.near_duplicates import BANDS
-from pipelines.audit.copies.shingles import Ragged, offsets_from_lengths, take_rows, take_slices
+from pipelines.audit.copies.shingles import Array, Ragged, offsets_from_lengths, take_rows, take_slices
 from pipelines.decontamination.fingerprints import (
     ANCHOR_WORDS,
     MAX_SEEDS,
@@ -35,8 +34,6 @@ from pipelines.decontamination.fingerprints import (
 )
 from pipelines.decontamination.views import VIEWS
 from pipelines.process.files import SharedFile, replacing
-
-Array = npt.NDArray[Any]
 
 FORMAT = 2
 RECORD = KEY + b".record"
@@ -155,19 +152,20 @@ def write_index(
             store_schema=False,
             version="2.6",
         )
-        written, digests = 0, _new_digests()
+        written, digests = 0, {name: (hashlib.sha256(), hashlib.sha256()) for name in SCHEMA.names}
         with writer:
             for group in in_groups(entries, ROW_GROUP_ROWS):
                 writer.write_table(group, row_group_size=ROW_GROUP_ROWS)
                 written += group.num_rows
                 for name in SCHEMA.names:
-                    _add_to_digest(digests, name, group.column(name))
+                    for digest, values in zip(digests[name], _parts(group.column(name)), strict=True):
+                        digest.update(values.data)
             if not written:
                 writer.write_table(SCHEMA.empty_table())
             views = tuple(view.label for view in VIEWS)
             probe = probe_digest(PRINTS[FORMAT])
             header = msgspec.json.encode(IndexHeader(FORMAT, probe, written, tuple(tables), FOLDING, views))
-            columns = msgspec.json.encode({name: _hexdigest(digests, name) for name in SCHEMA.names})
+            columns = msgspec.json.encode({name: _column_digest(*both) for name, both in digests.items()})
             made_of = {} if record is None else header_metadata(RECORD, msgspec.json.encode(record, order="sorted"))
             writer.add_key_value_metadata(header_metadata(KEY, header) | {KEY + b".columns": columns} | made_of)
 
@@ -214,41 +212,23 @@ def require_room(entries: int, tables: int) -> None:
         raise UsageError("too many texts for one index", expected=expected, todo="make several")
 
 
-_Digests = Mapping[str, tuple[Any, Any]]  # by column, the SHA-256 of all lengths, and that of all values
+def _parts(column: pa.ChunkedArray) -> tuple[Array, Array]:
+    """The lengths of the values of a column, none for numbers, and all values, one after the other."""
+    if column.type == NUMBERS:
+        return pc.list_value_length(column).to_numpy().astype("<i8"), pc.list_flatten(column).to_numpy()
+    if pa.types.is_string(column.type):
+        text = "".join(column.to_pylist()).encode()
+        return pc.binary_length(column).to_numpy().astype("<i8"), np.frombuffer(text, np.uint8)
+    return np.empty(0, "<i8"), column.to_numpy()
 
 
-def _new_digests() -> _Digests:
-    return {name: (hashlib.sha256(), hashlib.sha256()) for name in SCHEMA.names}
-
-
-def _add_to_digest(digests: _Digests, name: str, column: pa.ChunkedArray) -> None:
-    """Add the rows of a column, or of a part of it."""
-    lengths, values = digests[name]
-    if COLUMNS_2[name] == NUMBERS:
-        lengths.update(pc.list_value_length(column).to_numpy().astype("<i8").data)
-        values.update(pc.list_flatten(column).to_numpy().data)
-    elif name == "row":
-        lengths.update(pc.binary_length(column).to_numpy().astype("<i8").data)
-        values.update("".join(column.to_pylist()).encode())
-    else:
-        values.update(column.to_numpy().data)
-
-
-def _hexdigest(digests: _Digests, name: str) -> str:
-    lengths, values = digests[name]
+def _column_digest(lengths: Any, values: Any) -> str:
+    """The digest of a column from the SHA-256 of all lengths, and that of all values."""
     return hashlib.sha256(lengths.digest() + values.digest()).hexdigest()
 
 
-def read_index_tables(path: Path) -> tuple[IndexTable, ...]:
-    """The list of tables of an index, read without its entries: damage to the entries is not noticed.
-
-    Raises SourceError as read_index does.
-    """
-    return read_index_header(path).tables
-
-
 def read_index_header(path: Path) -> IndexHeader:
-    """The header of an index, read without its entries. Raises SourceError as read_index does."""
+    """The header of an index, read without its entries: damage to these is not noticed. Raises SourceError as read_index does."""
     with _open_index(path) as (_, header):
         return header
 
@@ -271,10 +251,8 @@ def read_index(path: Path | SharedFile) -> TextIndex:
     """
     with _open_index(path) as (parquet, header):
         index = TextIndex(header.tables, dict(_read_columns(parquet, header)), header.views)
+        _require_sound(index)
     pa.default_memory_pool().release_unused()  # what the pages of the file were decoded to
-    fault = _find_fault(index)
-    if fault:
-        raise _damaged(path if isinstance(path, Path) else path.path, fault)
     return index
 
 
@@ -345,26 +323,27 @@ def _read_columns(parquet: pq.ParquetFile, header: IndexHeader) -> Iterator[tupl
         raise ValueError(f"the columns are {', '.join(f'{column.name} {column.type}' for column in found)}"[:300])
     if parquet.metadata.num_rows != entries:
         raise ValueError(f"{parquet.metadata.num_rows:,} texts, {entries:,} expected")
-    digests = _new_digests()
     # An index of 0.2.0 has no digests of its columns.
     written = msgspec.json.decode((parquet.metadata.metadata or {}).get(KEY + b".columns", b"{}"), type=dict[str, str])
     for name, kind in COLUMNS_2.items():  # each by itself, so that no column is in memory twice for long
-        if name in schema.names:
+        is_written = name in schema.names
+        if is_written:
             column = parquet.read([name], use_threads=False).column(0)
-            _add_to_digest(digests, name, column)
-            if len(column) != entries or (written and written.get(name) != _hexdigest(digests, name)):
-                raise ValueError(f"the column {name} has {len(column):,} values, or others than were written")
         else:
             column = pa.chunked_array([pa.repeat(pa.scalar([] if kind == NUMBERS else 0, kind), entries)])
-        if kind == NUMBERS:
-            lengths = pc.list_value_length(column).to_numpy()
-            yield name, Ragged(pc.list_flatten(column).to_numpy(), offsets_from_lengths(lengths))
+        lengths, values = _parts(column)
+        digest = _column_digest(hashlib.sha256(lengths.data), hashlib.sha256(values.data))
+        is_other = is_written and written and written.get(name) != digest
+        if len(column) != entries or is_other:
+            raise ValueError(f"the column {name} has {len(column):,} values, or others than were written")
+        if name == "row":
+            yield name, column.combine_chunks()
         else:
-            yield name, column.combine_chunks() if name == "row" else column.to_numpy()
+            yield name, Ragged(values, offsets_from_lengths(lengths)) if kind == NUMBERS else values
 
 
-def _find_fault(index: TextIndex) -> str:
-    """What is wrong with the columns of an index; empty where nothing is."""
+def _require_sound(index: TextIndex) -> None:
+    """Raise ValueError where the columns of an index do not fit each other."""
     table, positives, seeds = (index.columns[name] for name in ("table", "positives", "seeds"))
     rows = np.bincount(table, minlength=len(index.tables)).tolist()
     faults = {
@@ -373,7 +352,9 @@ def _find_fault(index: TextIndex) -> str:
         "more seeds than a text can have": (seeds.lengths > np.minimum(index.columns["n_words"], MAX_SEEDS)).any(),
         "a query with a document that the index does not have": (positives.values >= len(table)).any(),
     }
-    return next((fault for fault, is_so in faults.items() if is_so), "")
+    for fault, is_so in faults.items():
+        if is_so:
+            raise ValueError(fault)
 
 
 def _damaged(path: Path, found: str) -> SourceError:
@@ -415,19 +396,6 @@ class Numbers:
         return np.repeat(candidates, stops - starts), take_slices(self.owners, starts, stops).values
 
 
-@dataclass(frozen=True)
-class Links:
-    """Texts that make a whole together: both texts of a row, or a query and a relevant document.
-
-    partners: for each group, the groups that it is linked with, sorted; a pair of groups is listed for one of the two.
-    entries: for each pair, all links between rows, each as an array of three: the entry of one text, that of the other, and PAIR
-    or POSITIVE.
-    """
-
-    partners: Ragged
-    entries: Ragged
-
-
 GROUPS = 1 << 16
 MAX_OWNERS = 64  # a seed of more texts is one of a notice or a template, and is not looked for
 
@@ -438,11 +406,15 @@ class Lookup:
 
     index: without its lists, which take half of the memory and are arranged here. group_of_entry: the group of
     each entry, -1 for an empty text. entries: the entries of each group. texts: columns of the index, for each group: exact,
-    folded, words, letters, anchor, n_words. rough, letters: the groups by the numbers of all words and of all letters. anchors:
-    the texts of ANCHOR_WORDS words or more by the number of their first words, as a number of run_lengths; these are the
-    different numbers of words of texts that begin so. bands: for each band, the sets by number. group_of_set: sets are the bands
-    of a group, one or two for each. seeds: by number, counted over all groups; first_seeds: the first of each group, and their
-    number; seed_weights: the sum of the weights of each group, see pipelines.decontamination.passages.
+    folded, words, letters, n_words. rough, letters: the groups by the numbers of all words and of all letters. anchors:
+    the different numbers of words of texts of ANCHOR_WORDS words or more, by the number of their first words. bands: for each
+    band, the sets by number. group_of_set: sets are the bands of a group, one or two for each. seeds: by number, counted over all
+    groups; first_seeds: the first of each group, and their number; seed_weights: the sum of the weights of each group, see
+    pipelines.decontamination.candidates.
+
+    links: texts that make a whole together, of two entries: the columns one and other, and unit (PAIR or POSITIVE). pairs: their
+    groups, each pair once, for the one that has fewer links: the columns partner, and start and stop of its links. first_pairs:
+    where the pairs of each group begin, and their number.
     """
 
     index: TextIndex
@@ -452,25 +424,18 @@ class Lookup:
     rough: Numbers
     letters: Numbers
     anchors: Numbers
-    run_lengths: Ragged
     bands: tuple[Numbers, ...]
     group_of_set: Array
     seeds: Numbers
     first_seeds: Array
     seed_weights: Array
-    links: Links
-
-
-def load_lookup(path: Path | SharedFile) -> Lookup:
-    """The index in a file, arranged for lookups: about 500 bytes of memory for each of its texts.
-
-    Raises SourceError as read_index does.
-    """
-    return arrange_index(read_index(path))
+    links: pl.DataFrame
+    pairs: pl.DataFrame
+    first_pairs: Array
 
 
 def arrange_index(index: TextIndex) -> Lookup:
-    """Arrange an index for lookups."""
+    """Arrange an index for lookups: about 500 bytes of memory for each of its texts."""
     columns = index.columns
     exact, firsts, group_of_entry = np.unique(columns["exact"], return_index=True, return_inverse=True)
     if len(exact) and exact[0] == 0:
@@ -479,9 +444,11 @@ def arrange_index(index: TextIndex) -> Lookup:
     groups = group_of_entry[used]
     lengths = np.bincount(groups, minlength=len(exact))
     entries = Ragged(used[np.argsort(groups, kind="stable")], offsets_from_lengths(lengths))
-    texts = {name: columns[name][firsts] for name in ("exact", "folded", "words", "letters", "anchor", "n_words")}
-    anchors, run_lengths = _arrange_anchors(texts["anchor"], texts["n_words"])
-    bands, group_of_set = _arrange_bands(columns["bands"], firsts)
+    texts = {name: columns[name][firsts] for name in ("exact", "folded", "words", "letters", "n_words")}
+    anchored = firsts[texts["n_words"] >= ANCHOR_WORDS]
+    anchors = np.unique(columns["anchor"][anchored].astype(np.uint64) << np.uint64(32) | columns["n_words"][anchored])
+    of_groups = take_rows(columns["bands"], firsts)
+    sets = of_groups.values.reshape(-1, BANDS)
     has_letters = np.flatnonzero(columns["rough_letters"][firsts])
     lists = ("bands", "positives", "seeds")
     return Lookup(
@@ -491,12 +458,11 @@ def arrange_index(index: TextIndex) -> Lookup:
         texts,
         arrange_numbers(columns["rough"][firsts], np.arange(len(firsts))),
         arrange_numbers(columns["rough_letters"][firsts][has_letters], has_letters),
-        anchors,
-        run_lengths,
-        bands,
-        group_of_set,
+        arrange_numbers(anchors >> np.uint64(32), anchors & np.uint64(0xFFFFFFFF), bits_per_number=128),
+        tuple(arrange_numbers(band, np.arange(len(sets)), bits_per_number=16) for band in sets.T),
+        np.repeat(np.arange(len(firsts)), of_groups.lengths // BANDS),
         *_arrange_seeds(take_rows(columns["seeds"], firsts), texts["n_words"]),
-        _arrange_links(columns, index.tables, group_of_entry, len(exact)),
+        *_arrange_links(columns, index.tables, group_of_entry, len(exact)),
     )
 
 
@@ -546,41 +512,27 @@ def arrange_numbers(numbers: Array, owners: Array, *, bits_per_number: int = 64)
     return Numbers(ordered, owners, bitmap, 32 - bits)
 
 
-def _arrange_anchors(anchor: Array, counts: Array) -> tuple[Numbers, Ragged]:
-    has_anchor = counts >= ANCHOR_WORDS
-    combined = np.unique(anchor[has_anchor].astype(np.uint64) << np.uint64(32) | counts[has_anchor])
-    numbers, lengths = np.unique((combined >> np.uint64(32)).astype(np.uint32), return_counts=True)
-    run_lengths = Ragged((combined & np.uint64(0xFFFFFFFF)).astype(np.int64), offsets_from_lengths(lengths))
-    return arrange_numbers(numbers, np.arange(len(numbers)), bits_per_number=128), run_lengths
-
-
-def _arrange_bands(bands: Ragged, firsts: Array) -> tuple[tuple[Numbers, ...], Array]:
-    of_groups = take_rows(bands, firsts)
-    numbers = of_groups.values.reshape(-1, BANDS)
-    sets = np.arange(len(numbers))
-    arranged = (arrange_numbers(numbers[:, band], sets, bits_per_number=16) for band in range(BANDS))
-    return tuple(arranged), np.repeat(np.arange(len(firsts)), of_groups.lengths // BANDS)
-
-
 def _arrange_links(
     columns: Mapping[str, Any], tables: Sequence[IndexTable], group_of_entry: Array, groups: int
-) -> Links:
+) -> tuple[pl.DataFrame, pl.DataFrame, Array]:
     positives = columns["positives"]
     of_first = [number for number, table in enumerate(tables) if table.pair is not None and table.pair > number]
     left = np.flatnonzero(np.isin(columns["table"], of_first))
     queries = np.repeat(np.arange(len(group_of_entry)), positives.lengths)
     ones = np.concatenate([left, queries])
     others = np.concatenate([left + 1, positives.values.astype(np.int64)])
-    kinds = np.repeat([PAIR, POSITIVE], [len(left), len(queries)])
-    links = pl.DataFrame({"one": ones, "other": others, "kind": kinds})
-    links = links.with_columns(first=group_of_entry[ones], second=group_of_entry[others])
-    links = links.filter(pl.min_horizontal("first", "second") >= 0)
+    units = np.repeat([PAIR, POSITIVE], [len(left), len(queries)])
+    links = pl.DataFrame({"one": ones, "other": others, "unit": units})
+    links = links.with_columns(group=group_of_entry[ones], partner=group_of_entry[others])
+    links = links.filter(pl.min_horizontal("group", "partner") >= 0)
     # A text such as `yes` may have many partners. Each pair is kept with the one that has fewer, so that few are looked at.
-    degrees = np.bincount(np.concatenate([links["first"], links["second"]]), minlength=groups)
-    is_reversed = pl.Series(degrees[links["first"]] > degrees[links["second"]])
-    first = pl.when(is_reversed).then("second").otherwise("first")
-    second = pl.when(is_reversed).then("first").otherwise("second")
-    links = links.with_columns(first=first, second=second).sort("first", "second", maintain_order=True)
-    pairs = links.with_row_index("start").unique(["first", "second"], keep="first", maintain_order=True)
-    entries = Ragged(links.select("one", "other", "kind").to_numpy(), np.append(pairs["start"], len(links)))
-    return Links(Ragged(pairs["second"].to_numpy(), np.searchsorted(pairs["first"], np.arange(groups + 1))), entries)
+    degrees = np.bincount(np.concatenate([links["group"], links["partner"]]), minlength=groups)
+    is_kept = pl.Series(degrees[links["group"]] <= degrees[links["partner"]])
+    sides = {"group": pl.when(is_kept).then("group").otherwise("partner")}
+    sides["partner"] = pl.when(is_kept).then("partner").otherwise("group")
+    links = links.with_columns(**sides).sort("group", "partner", maintain_order=True).with_row_index("start")
+    pairs = links.group_by("group", "partner", maintain_order=True).agg(
+        pl.col("start").first(), stop=pl.col("start").last() + 1
+    )
+    first_pairs = np.searchsorted(pairs["group"], np.arange(groups + 1))
+    return links.select("one", "other", "unit"), pairs.drop("group"), first_pairs

@@ -8,17 +8,14 @@ order of the index, to an Arrow file in a scratch folder that is mapped into mem
 system keeps no more of the file than there is room for.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
@@ -28,6 +25,8 @@ from builders.errors import ReleaseError, SourceError, UsageError
 from builders.shaping.factuality import has_sides, side_texts
 from builders.shaping.folding import hash_texts
 from builders.tasks import Layout
+from pipelines.audit.copies.near_duplicates import read_batches
+from pipelines.audit.copies.shingles import Array
 from pipelines.audit.findings import hash_values
 from pipelines.audit.tables import Frames, available_splits, count_rows, model_inputs, row_id, text_layouts
 from pipelines.checking.batches import label_texts
@@ -47,8 +46,7 @@ from pipelines.decontamination.index_file import (
 from pipelines.process.files import SharedFile
 from pipelines.process.safe_text import first_line
 from pipelines.process.stages import stage
-from pipelines.release import folder
-from pipelines.release.folder import MANIFEST, require_manifest
+from pipelines.release.folder import MANIFEST, require_manifest, scan_tables
 
 Texts = dict[str, pl.Expr]  # one or two texts of each row, by column
 
@@ -74,9 +72,7 @@ def _sides(name: str, text: pl.Expr) -> Texts:
     return {f"{name}[premise]": premise, f"{name}[hypothesis]": hypothesis}
 
 
-Array = npt.NDArray[Any]
 NO_POSITIVES = pl.DataFrame(schema={"query-id": pl.String, "positives": pl.List(pl.UInt32)})
-BATCH_ROWS = 20_000
 
 
 @dataclass(frozen=True)
@@ -93,7 +89,7 @@ class IndexedDataset:
     frames: Frames = field(repr=False)
     languages: tuple[str, ...] = ()
     content_sha256: str = ""
-    own_locations: Mapping[tuple[str, str], tuple[str, str]] = field(default_factory=lambda: MappingProxyType({}))
+    own_locations: Mapping[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
     splits: tuple[str, ...] = ()
 
     @property
@@ -104,18 +100,6 @@ class IndexedDataset:
     def own_location(self, config: str, split: str) -> tuple[str, str]:
         """The dataset's own config and split for a table of the task."""
         return self.own_locations.get((config, split), (config, split))
-
-
-@dataclass(frozen=True)
-class _Source:
-    """One or two texts of each row of a table, and the number of their first IndexTable. positives: see _find_positives."""
-
-    dataset: IndexedDataset
-    config: str
-    frame: pl.LazyFrame
-    texts: Texts
-    first_table: int
-    positives: pl.DataFrame
 
 
 def index_tables(
@@ -138,8 +122,8 @@ def index_tables(
             ),
         )
     tables: list[IndexTable] = []
-    entries = chain.from_iterable(map(_index_dataset, datasets, chosen, (tables for _ in datasets)))
-    write_index(output, entries, tables, record)
+    parts = (_index_dataset(dataset, own, tables) for dataset, own in zip(datasets, chosen, strict=True))
+    write_index(output, (entries for part in parts for entries in part), tables, record)
     return tables
 
 
@@ -156,35 +140,31 @@ def _index_dataset(dataset: IndexedDataset, splits: Sequence[str], tables: list[
         positives = NO_POSITIVES
         for layout in text_layouts(dataset.task):
             frame = _require_table(dataset, layout, split)
-            rows = count_rows(frame)
+            rows, location = count_rows(frame), dataset.own_location(layout.config, split)
             for texts in table_texts(layout, frame):
-                first = sum(table.rows for table in tables)
-                require_room(first + rows * len(texts), len(tables) + len(texts))
+                first, entry = len(tables), sum(table.rows for table in tables)
+                require_room(entry + rows * len(texts), first + len(texts))
                 of_queries = positives if layout.config == "queries" else NO_POSITIVES
-                source = _Source(dataset, layout.config, frame, texts, len(tables), of_queries)
                 if layout.config == "corpus":
-                    positives = _find_positives(dataset, split, first)
-                tables += _describe_tables(source, split, rows)
-                name = f"{tables[-1].config}/{tables[-1].split}"
-                with stage(f"fingerprints of {dataset.dataset} {name}", total=rows, unit="rows") as advance:
-                    yield from map_in_order(partial(_index_batch, source), _read_batches(source, advance))
-
-
-def _describe_tables(source: _Source, split: str, rows: int) -> list[IndexTable]:
-    """The tables of a source, one for each column of texts."""
-    dataset, count = source.dataset, len(source.texts)
-    return [
-        IndexTable(
-            *dataset.identity,
-            *dataset.own_location(source.config, split),
-            column,
-            dataset.task.type.name,
-            dataset.languages,
-            rows,
-            None if count == 1 else source.first_table + 1 - number,
-        )
-        for number, column in enumerate(source.texts)
-    ]
+                    positives = _find_positives(dataset, split, entry)
+                tables += [
+                    IndexTable(
+                        *dataset.identity,
+                        *location,
+                        column,
+                        dataset.task.type.name,
+                        dataset.languages,
+                        rows,
+                        None if len(texts) == 1 else first + 1 - number,
+                    )
+                    for number, column in enumerate(texts)
+                ]
+                work = partial(_index_batch, tables=range(first, len(tables)), positives=of_queries)
+                name = f"fingerprints of {dataset.dataset} {'/'.join(location)}"
+                with stage(name, total=rows, unit="rows") as advance:
+                    for entries in map_in_order(work, read_batches(_describe_rows(dataset, frame, texts))):
+                        yield entries
+                        advance(len(entries) // len(texts))
 
 
 def _require_table(dataset: IndexedDataset, layout: tasks.Layout, split: str) -> pl.LazyFrame:
@@ -221,78 +201,57 @@ def _find_positives(dataset: IndexedDataset, split: str, first_entry: int) -> pl
     return entries.agg(positives=pl.col("entry").unique().sort()).collect(engine="streaming")
 
 
-def _read_batches(source: _Source, advance: Callable[[int], None]) -> Iterator[pl.DataFrame]:
-    """The rows of a table in batches, each with the columns __text0, __text1, __name, positives; __label, __label_text."""
-    texts = {f"__text{number}": text for number, text in enumerate(source.texts.values())}
-    names = source.frame.collect_schema().names()
-    labels = [label for label in (source.dataset.task.type.label,) if label in names]
-    labels += ["label_text"] if labels and "label_text" in names else []
-    row_name = row_id(names)
-    given = {} if row_name is None else {"__name": row_name.cast(pl.String).fill_null("")}
-    wanted = source.frame.select(**texts, **given, **{f"__{label}": pl.col(label) for label in labels})
-    names_of_rows = _name_rows(source.frame) if row_name is None else pl.Series(dtype=pl.String)
-    start = 0
-    while len(batch := wanted.slice(start, BATCH_ROWS).collect(engine="streaming")):
-        if row_name is None:
-            batch = batch.with_columns(__name=names_of_rows.slice(start, len(batch)))
-        batch = batch.join(source.positives, left_on="__name", right_on="query-id", how="left", maintain_order="left")
-        yield batch.with_columns(pl.col("positives").fill_null([]))
-        advance(len(batch))
-        start += BATCH_ROWS
+def _describe_rows(dataset: IndexedDataset, frame: pl.LazyFrame, texts: Texts) -> pl.LazyFrame:
+    """What is indexed of each row of a table: texts, name; label and label_name, as texts, null for none."""
+    columns, label = frame.collect_schema(), dataset.task.type.label
+    name = row_id(columns.names())
+    if name is None:
+        frame, name = pl.concat([frame, _name_rows(frame).lazy()], how="horizontal"), pl.col("__name")
+    by_number = by_name = pl.lit(None, pl.String)
+    if label in columns:
+        by_number, names = _label_text(label), tasks.label_names(dataset.task)
+        if "label_text" in columns:
+            by_name = _label_text("label_text")
+        elif names and columns[label].is_integer():
+            numbers = list(range(len(names)))
+            by_name = pl.col(label).replace_strict(numbers, list(names), default=None, return_dtype=pl.String)
+    return frame.select(_listed(texts), name=name.cast(pl.String).fill_null(""), label=by_number, label_name=by_name)
 
 
-def _name_rows(frame: pl.LazyFrame) -> pl.Series:
+def _listed(texts: Texts) -> pl.Expr:
+    """The texts of each row as a list."""
+    return pl.concat_list([text.cast(pl.String).fill_null("") for text in texts.values()]).alias("texts")
+
+
+def _label_text(column: str) -> pl.Expr:
+    return pl.col(column).map_batches(label_texts, return_dtype=pl.String, is_elementwise=True)
+
+
+def _name_rows(frame: pl.LazyFrame) -> pl.DataFrame:
     """The names of the rows of a table without ids, see pipelines.audit.findings; equal rows are numbered from the second on."""
-    parts, start = [pl.DataFrame(schema={"digest": pl.String})], 0
-    while len(batch := frame.slice(start, BATCH_ROWS).collect(engine="streaming")):
-        parts.append(pl.DataFrame({"digest": [hash_values(values) for values in batch.iter_rows()]}))
-        start += BATCH_ROWS
+    parts = [pl.DataFrame(map(hash_values, batch.iter_rows()), {"digest": pl.String}) for batch in read_batches(frame)]
     digest, copy = pl.col("digest"), pl.int_range(1, pl.len() + 1).over("digest")
     named = pl.when(copy > 1).then(pl.format("{}-{}", digest, copy)).otherwise(digest)
-    return pl.concat(parts).select(named).to_series()
+    return pl.concat([pl.DataFrame(schema={"digest": pl.String}), *parts]).select(__name=named)
 
 
-def _index_batch(source: _Source, rows: pl.DataFrame) -> pa.Table:
-    """The entries of some rows of a table."""
-    columns = len(source.texts)
-    texts = [rows[f"__text{number}"].cast(pl.String).fill_null("") for number in range(columns)]
-    prints = fingerprint_texts(interleave(texts))
-    label_column = f"__{source.dataset.task.type.label}"
-    numbers = (
-        rows[label_column] if label_column in rows.columns else pl.repeat(None, len(rows), dtype=pl.Int64, eager=True)
-    )
-    tables = np.arange(source.first_table, source.first_table + columns, dtype=np.uint16)
-    entries = prints.with_columns(
-        table=np.tile(tables, len(rows)),
-        row=interleave([rows["__name"]] * columns),
-        label=np.repeat(hash_labels(label_texts(numbers)), columns),
-        label_name=np.repeat(hash_labels(_label_names(source, rows, numbers)), columns),
-        positives=interleave([rows["positives"]] * columns),
-    )
-    return to_entries(entries)
+def _index_batch(rows: pl.DataFrame, tables: range, positives: pl.DataFrame) -> pa.Table:
+    """The entries of some rows of a table. tables: the numbers of those that its texts belong to."""
+    rows = rows.join(positives, left_on="name", right_on="query-id", how="left", maintain_order="left")
+    entries = rows.select(
+        "texts",
+        table=pl.lit(list(tables), pl.List(pl.UInt16)),
+        row="name",
+        label=hash_labels(rows["label"]),
+        label_name=hash_labels(rows["label_name"]),
+        positives=pl.col("positives").fill_null([]),
+    ).explode("texts", "table")
+    return to_entries(entries.hstack(fingerprint_texts(entries["texts"])))
 
 
 def hash_labels(labels: pl.Series) -> Array:
     """The hash of each label (String), 0 for null."""
     return hash_texts(labels.fill_null(""))
-
-
-def _label_names(source: _Source, rows: pl.DataFrame, numbers: pl.Series) -> pl.Series:
-    """The name of each row's label: that of its row, or the task's for its number."""
-    if "__label_text" in rows.columns:
-        return label_texts(rows["__label_text"])
-    names = tasks.label_names(source.dataset.task)
-    if not names or not numbers.dtype.is_integer():
-        return pl.repeat(None, len(rows), dtype=pl.String, eager=True)
-    return numbers.replace_strict(list(range(len(names))), list(names), default=None, return_dtype=pl.String)
-
-
-def interleave(columns: Sequence[pl.Series]) -> pl.Series:
-    """The first value of each column, then the second of each."""
-    if len(columns) == 1:
-        return columns[0]
-    order = np.arange(len(columns) * len(columns[0])).reshape(len(columns), -1).T.ravel()
-    return pl.concat(list(columns)).gather(order)
 
 
 def from_release(release_dir: Path) -> IndexedDataset:
@@ -306,7 +265,7 @@ def from_release(release_dir: Path) -> IndexedDataset:
         manifest.dataset,
         manifest.version,
         dataset.task,
-        folder.scan_tables(release_dir, manifest.tables),
+        scan_tables(release_dir, manifest.tables),
         dataset.languages,
         manifest.content_sha256,
     )
@@ -364,35 +323,29 @@ def open_texts(index: TextIndex, path: Path | SharedFile) -> StoredTexts:
 
 def _read_texts(tables: Sequence[IndexTable], datasets: Sequence[IndexedDataset]) -> Iterator[pl.Series]:
     """The texts of all entries, in their order; null where they are not available, and behind the end of a shorter table."""
-    frames = _available_texts(datasets)
-    for number, table in enumerate(tables):
-        if table.pair is not None and table.pair < number:
-            continue  # its texts are read with those of the other table
-        frame = frames.get((table.identity, table.config, table.split, table.column))
-        columns = 1 if table.pair is None else 2
-        with stage(f"texts of {table.dataset} {table.config}/{table.split}", total=table.rows, unit="rows") as advance:
-            for start in range(0, table.rows, BATCH_ROWS):
-                missing = min(BATCH_ROWS, table.rows - start)
-                if frame is not None:
-                    batch = frame.slice(start, missing).collect(engine="streaming")
-                    yield interleave([column.cast(pl.String).fill_null("") for column in batch.get_columns()])
-                    missing -= len(batch)
-                yield pl.repeat(None, missing * columns, dtype=pl.String, eager=True)
-                advance(BATCH_ROWS)
-
-
-def _available_texts(
-    datasets: Sequence[IndexedDataset],
-) -> dict[tuple[tuple[str, str, str], str, str, str], pl.LazyFrame]:
-    """The one or two texts of each row, by the identity, config, split and column of an IndexTable."""
-    return {
-        (dataset.identity, *dataset.own_location(layout.config, split), column): frame.select(**texts)
+    frames = {
+        (dataset.identity, *dataset.own_location(layout.config, split), column): frame.select(_listed(texts))
         for dataset in reversed(datasets)  # so that the first of two with the same identity is read
         for layout in text_layouts(dataset.task)
         for texts in (model_inputs(layout), *(_sides(*item) for item in model_inputs(layout).items()))
         for split, frame in dataset.frames.get(layout.config, {}).items()
         for column in texts
     }
+    nulls = pl.repeat(None, BATCH_TEXTS, dtype=pl.String, eager=True)
+    for number, table in enumerate(tables):
+        if table.pair is not None and table.pair < number:
+            continue  # its texts are read with those of the other table
+        frame = frames.get((table.identity, table.config, table.split, table.column))
+        missing = table.rows * (1 if table.pair is None else 2)
+        with stage(f"texts of {table.dataset} {table.config}/{table.split}", total=table.rows, unit="rows") as advance:
+            for batch in read_batches(frame.head(table.rows)) if frame is not None else ():
+                texts = batch["texts"].explode()
+                yield texts
+                missing -= len(texts)
+                advance(len(batch))
+            while missing > 0:
+                yield nulls.head(missing)
+                missing -= BATCH_TEXTS
 
 
 NOT_BUILT = "not built"

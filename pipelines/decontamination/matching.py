@@ -18,12 +18,11 @@ A text of fewer than SHORT_WORDS words (`yes`, `thank you`) is in every corpus. 
 unit that it is part of (pipelines.decontamination.matching).
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
@@ -37,35 +36,31 @@ from pipelines.audit.copies.near_duplicates import (
     count_shared,
     exact_shingles,
 )
-from pipelines.audit.copies.shingles import Words, expand_ranges, stack_rows, take_rows
+from pipelines.audit.copies.shingles import Array, Ragged, expand_ranges, offsets_from_lengths, take_rows
 from pipelines.checking.batches import TextBatch
 from pipelines.decontamination.candidates import (
+    MIN_ESTIMATED_SEEDS,
+    SHARE,
     Candidates,
     find_near_texts,
     find_parts,
+    find_passages,
     find_runs,
     find_whole_texts,
+    measure_passages,
+    run_texts,
 )
 from pipelines.decontamination.fingerprints import (
     SHORT_WORDS,
     Runs,
     chunk_offsets,
-    hash_letters,
     read_runs,
+    without_spaces,
     words_of,
 )
 from pipelines.decontamination.index_file import PAIR, POSITIVE, Lookup
 from pipelines.decontamination.indexing import StoredTexts, hash_labels
-from pipelines.decontamination.passages import (
-    MIN_ESTIMATED_SEEDS,
-    SHARE,
-    find_passages,
-    measure_passages,
-    run_texts,
-)
 from pipelines.decontamination.views import render_views
-
-Array = npt.NDArray[Any]
 
 SIZE_MARGIN = (
     0.8  # similar texts have similar numbers of different shingles, and so of words, unless they repeat themselves
@@ -73,32 +68,19 @@ SIZE_MARGIN = (
 SCALE = 1_000_000  # similarities are compared as whole numbers of this part
 
 
-def compare_whole_texts(lookup: Lookup, texts: pl.Series, rows: Array, groups: Array) -> tuple[Array, Array]:
-    """Whether the text at each of `rows` is exactly that of the group, and whether it is the same after folding."""
+def hash_each(texts: pl.Series, rows: Array, read: Callable[[pl.Series], pl.Series] = pl.Series) -> Array:
+    """The hash of the text at each of `rows`, as `read` makes it of a text; once for each."""
     different, inverse = np.unique(rows, return_inverse=True)
-    chosen = texts.gather(different)
-    is_exact = hash_texts(chosen)[inverse] == lookup.texts["exact"][groups]
-    is_folded = hash_texts(fold_texts(chosen))[inverse] == lookup.texts["folded"][groups]
-    return is_exact, is_folded
+    hashes: Array = hash_texts(read(texts.gather(different)))[inverse]
+    return hashes
 
 
 def find_letters(lookup: Lookup, texts: pl.Series, runs: Runs) -> tuple[Array, Array]:
     """Texts, and groups that have the same letters and digits, however they are divided into words."""
     found, groups = lookup.letters.find(runs.letters())
-    different, inverse = np.unique(found, return_inverse=True)
-    is_same = hash_letters(words_of(fold_texts(texts.gather(different))))[inverse] == lookup.texts["letters"][groups]
+    hashes = hash_each(texts, found, lambda chosen: without_spaces(words_of(fold_texts(chosen))))
+    is_same = hashes == lookup.texts["letters"][groups]
     return found[is_same], groups[is_same]
-
-
-def compare_runs(lookup: Lookup, words: Words, candidates: Candidates) -> Array:
-    """Whether the words of each run, folded, are those of the text of its group."""
-    starts, stops, groups = candidates
-    if not len(starts):
-        return np.empty(0, np.bool_)
-    runs, inverse = np.unique(starts << 32 | stops, return_inverse=True)
-    hashed = hash_texts(words_of(fold_texts(run_texts(words, runs >> 32, runs & 0xFFFFFFFF))))
-    is_same: Array = hashed[inverse] == lookup.texts["words"][groups]
-    return is_same
 
 
 def compare_near_texts(
@@ -108,29 +90,13 @@ def compare_near_texts(
 
     source: the available texts of the index, if any.
     """
-    similarity = np.zeros(len(rows))
-    is_estimated = np.ones(len(rows), np.bool_)
-    if source is not None and len(rows):
-        different, inverse = np.unique(groups, return_inverse=True)
-        given = source.texts(lookup.entries.values[lookup.entries.offsets[different]])
-        has_text = given.is_not_null().to_numpy()
-        is_estimated = ~has_text[inverse]
-        own, own_inverse = np.unique(rows[~is_estimated], return_inverse=True)
-        positions = np.cumsum(has_text) - 1
-        similarity[~is_estimated] = measure_similarity(
-            texts.gather(own), given.drop_nulls(), own_inverse, positions[inverse[~is_estimated]]
-        )
-    return similarity, is_estimated
-
-
-def estimate_similarity(common: Array) -> Array:
-    """The similarity at which texts are expected to agree in so many bands."""
-    return (common / BANDS) ** (1 / ROWS_PER_BAND)
-
-
-def bands_for(threshold: float) -> int:
-    """In how many bands texts of this similarity agree on average, rounded; texts that are not available are compared by it."""
-    return max(round(BANDS * threshold**ROWS_PER_BAND), MIN_COMMON_BANDS)
+    if source is None or not len(rows):
+        return np.zeros(len(rows)), np.ones(len(rows), np.bool_)
+    own, one_rows = np.unique(rows, return_inverse=True)
+    different, other_rows = np.unique(groups, return_inverse=True)
+    given = source.texts(lookup.entries.values[lookup.entries.offsets[different]])
+    similarity = measure_similarity(texts.gather(own), given.fill_null(""), one_rows, other_rows)
+    return similarity, given.is_null().to_numpy()[other_rows]
 
 
 def candidate_recall(threshold: float) -> float:
@@ -143,11 +109,12 @@ def is_near(similarity: Array, is_estimated: Array, common: Array, sizes: Array,
     """Which candidates are near-duplicates.
 
     common: in how many bands they agree. sizes: the numbers of words of both, in two rows. Of estimated ones, those that agree in
-    too few bands are none, nor those whose sizes differ too much.
+    fewer bands than texts of this similarity do on average are none, nor those whose sizes differ too much.
     """
     enough = np.round(similarity * SCALE) >= round(threshold * SCALE)
+    needed = max(round(BANDS * threshold**ROWS_PER_BAND), MIN_COMMON_BANDS)
     alike = sizes.min(axis=0) >= threshold * SIZE_MARGIN * sizes.max(axis=0)
-    near: Array = np.where(is_estimated, (common >= bands_for(threshold)) & alike, enough)
+    near: Array = np.where(is_estimated, (common >= needed) & alike, enough)
     return near
 
 
@@ -156,83 +123,57 @@ def measure_similarity(ones: pl.Series, others: pl.Series, one_rows: Array, othe
 
     one_rows, other_rows: for each pair, the position of its texts.
     """
-    sides = (_shingle_texts(ones), _shingle_texts(others))
+    (is_long, own), (is_other_long, theirs) = _shingle_texts(ones), _shingle_texts(others)
     similarity = np.zeros(len(one_rows))
-    both_long = sides[0][0][one_rows] & sides[1][0][other_rows]
-    for number, is_compared in enumerate((both_long, ~both_long)):
-        (own_one, one), (own_other, other) = sides[0][1][number], sides[1][1][number]
-        pairs = np.flatnonzero(is_compared & np.isin(one_rows, own_one) & np.isin(other_rows, own_other))
+    both_long = is_long[one_rows] & is_other_long[other_rows]
+    for is_compared, one, other in zip((both_long, ~both_long), own, theirs, strict=True):
+        pairs = np.flatnonzero(is_compared)
         for start in range(0, len(pairs), COMPARED_PAIRS):
             chosen = pairs[start : start + COMPARED_PAIRS]
-            left = take_rows(one, np.searchsorted(own_one, one_rows[chosen]))
-            right = take_rows(other, np.searchsorted(own_other, other_rows[chosen]))
+            left, right = take_rows(one, one_rows[chosen]), take_rows(other, other_rows[chosen])
             shared = count_shared(left, right)
-            similarity[chosen] = shared / (left.lengths + right.lengths - shared)
+            similarity[chosen] = shared / (left.lengths + right.lengths - shared).clip(min=1)
     return similarity
 
 
-def _shingle_texts(texts: pl.Series) -> tuple[Array, list[tuple[Array, Any]]]:
-    """Which texts are long; for words, then for letters, which texts have such shingles, and these."""
+def _shingle_texts(texts: pl.Series) -> tuple[Array, list[Ragged]]:
+    """Which texts are long; and the shingles of each text, of words, then of letters, none where it has no such shingles."""
     folded = fold_texts(texts)
-    parts = [
-        exact_shingles(folded[start : start + EXACT_ROWS], 0) for start in range(0, max(len(folded), 1), EXACT_ROWS)
-    ]
-    is_long = np.concatenate([long for long, _ in parts])
-    kinds = [
-        (
-            np.concatenate([shingled[kind][0] + number * EXACT_ROWS for number, (_, shingled) in enumerate(parts)]),
-            stack_rows([shingled[kind][1] for _, shingled in parts]),
-        )
-        for kind in (0, 1)
-    ]
+    starts = range(0, max(len(folded), 1), EXACT_ROWS)
+    parts = [exact_shingles(folded[start : start + EXACT_ROWS], 0) for start in starts]
+    is_long, kinds = np.concatenate([long for long, _ in parts]), list[Ragged]()
+    for kind in (0, 1):
+        lengths = np.zeros(len(folded), np.int64)
+        for start, (_, shingled) in zip(starts, parts, strict=True):
+            lengths[start + shingled[kind][0]] = shingled[kind][1].lengths
+        values = np.concatenate([shingled[kind][1].values for _, shingled in parts])
+        kinds.append(Ragged(values, offsets_from_lengths(lengths)))
     return is_long, kinds
 
 
 TEXT = 0
-# The name of a unit, by its kind and whether the row has the label too.
-NAMES = {(TEXT, False): "text", (PAIR, False): "pair", (POSITIVE, False): "query with positive"}
-NAMES |= {(TEXT, True): "labelled text", (PAIR, True): "labelled pair", (POSITIVE, True): "query with positive"}
+UNITS = {TEXT: "text", PAIR: "pair", POSITIVE: "query with positive"}  # with the label of the row too: `labelled text`
 
 
-def find_units(lookup: Lookup, rows: Array, groups: Array, texts: Array) -> pl.DataFrame:
+def find_units(lookup: Lookup, hits: pl.DataFrame) -> pl.DataFrame:
     """The entries that are part of a whole unit in a row of the corpus.
 
-    rows, groups, texts: for each hit the row of the corpus, the group of equal texts of the index, and the text of the corpus. A
-    unit of two equal texts needs two texts of the corpus. Returns the columns row, entry and unit (PAIR or POSITIVE), sorted,
-    without repeats of row and entry.
+    hits: for each the row of the corpus, the group of equal texts of the index, and the text of the corpus. A unit of two equal
+    texts needs two texts of the corpus. Returns the columns row, entry and unit (PAIR or POSITIVE), sorted, without repeats of
+    row and entry.
     """
-    links, width = lookup.links, max(len(lookup.texts["exact"]), 1)
-    hits, copies = np.unique(np.unique(np.stack([rows * width + groups, texts]), axis=1)[0], return_counts=True)
-    hit_rows, hit_groups = hits // width, hits % width
-    pairs = expand_ranges(links.partners.offsets[hit_groups], links.partners.offsets[hit_groups + 1])
-    owners, partners = np.repeat(np.arange(len(hits)), pairs.lengths), links.partners.values[pairs.values]
-    others = hit_rows[owners] * width + partners
-    positions = np.searchsorted(hits, others).clip(max=max(len(hits) - 1, 0))
-    is_whole = (hits[positions] == others) & ((partners != hit_groups[owners]) | (copies[owners] > 1))
-    entries = take_rows(links.entries, pairs.values[is_whole])
-    unit_rows = np.repeat(hit_rows[owners[is_whole]], entries.lengths)
-    one, other, unit = entries.values.T
-    frame = pl.DataFrame(
-        {
-            "row": np.concatenate([unit_rows, unit_rows]),
-            "entry": np.concatenate([one, other]),
-            "unit": np.concatenate([unit, unit]),
-        },
-        schema={"row": pl.Int64, "entry": pl.Int64, "unit": pl.Int64},
+    found = hits.group_by("row", "group").agg(texts=pl.col("text").n_unique())
+    groups = found["group"].to_numpy()
+    pairs = expand_ranges(lookup.first_pairs[groups], lookup.first_pairs[groups + 1])
+    linked = found[np.repeat(np.arange(len(found)), pairs.lengths)].hstack(lookup.pairs[pairs.values])
+    whole = linked.join(found, left_on=["row", "partner"], right_on=["row", "group"])
+    whole = whole.filter((pl.col("partner") != pl.col("group")) | (pl.col("texts") > 1))
+    links = expand_ranges(whole["start"].to_numpy(), whole["stop"].to_numpy())
+    units = lookup.links[links.values].with_columns(
+        row=whole["row"].to_numpy()[np.repeat(np.arange(len(whole)), links.lengths)]
     )
-    return frame.sort("row", "entry", "unit").unique(["row", "entry"], keep="first", maintain_order=True)
-
-
-def has_label(lookup: Lookup, labels: pl.DataFrame, rows: Array, entries: Array) -> Array:
-    """Whether the row of the corpus has the label of the entry, by number or by name. labels: see TextBatch."""
-    known, hashes = labels["row"].to_numpy(), hash_labels(labels["label"])
-    if not len(known):
-        return np.zeros(len(rows), np.bool_)
-    places = np.searchsorted(known, rows).clip(max=len(known) - 1)
-    found = np.where(known[places] == rows, hashes[places], 0)
-    is_same = (found == lookup.index.columns["label"][entries]) | (found == lookup.index.columns["label_name"][entries])
-    result: Array = (found != 0) & is_same
-    return result
+    units = pl.concat([units.select("row", "unit", entry=side) for side in ("one", "other")])
+    return units.sort("row", "entry", "unit").unique(["row", "entry"], keep="first", maintain_order=True)
 
 
 THRESHOLD = 0.9
@@ -309,44 +250,40 @@ def find_matches(
     threshold: the similarity from which texts are near. whole_texts: without views and passages, as for an index of format 1.
     """
     views = () if whole_texts else lookup.index.views
-    rendered = render_views(batch.texts["text"], views)
-    read = len(batch.texts)
-    origins = np.concatenate([np.arange(read), rendered["position"].to_numpy()])
-    names = pl.concat([pl.repeat(AS_IS, read, dtype=pl.String, eager=True), rendered["view"]])
-    texts, rows = pl.concat([batch.texts["text"], rendered["text"]]), batch.texts["row"].to_numpy()[origins]
+    own = batch.texts.select("row", "text", view=pl.lit(AS_IS)).with_row_index("origin")
+    rendered = render_views(own["text"], views)
+    read = pl.concat([own, own[rendered["position"]].with_columns(rendered["text"], rendered["view"])])
+    # The texts of a row are searched together, and apart from those that views make of them.
+    blocks = 2 * read["row"].to_numpy() + (np.arange(len(read)) >= len(own))
+    block_starts = np.flatnonzero(np.append(True, blocks[1:] != blocks[:-1])[: len(blocks)])
     parts = [_hits(np.empty(0, np.int64), np.empty(0, np.int64), EXACT)]
-    for first, last in ((0, read), (read, len(texts))):
-        own = rows[first:last]
-        row_starts = np.flatnonzero(np.append(True, own[1:] != own[:-1])) if len(own) else np.empty(0, np.int64)
-        for start, stop in chunk_offsets(texts[first:last], row_starts):
-            chunk = slice(first + start, first + stop)
-            found = _find_hits(lookup, texts[chunk], rows[chunk], source, threshold, more=bool(views))
-            parts += [
-                (chunk.start + first_text, chunk.start + last_text, *others) for first_text, last_text, *others in found
-            ]
+    for start, stop in chunk_offsets(read["text"], block_starts):
+        found = _find_hits(lookup, read["text"][start:stop], blocks[start:stop], source, threshold, more=bool(views))
+        parts += [(start + first_text, start + last_text, *others) for first_text, last_text, *others in found]
     columns = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     hits = pl.DataFrame(dict(zip(HIT_SCHEMA, columns, strict=True)), HIT_SCHEMA)
-    own_names = names.gather(hits["text"])
+    texts = read[hits["text"]]
+    is_rendered = texts["view"] != AS_IS
     hits = hits.with_columns(
-        pl.Series("text", origins[hits["text"].to_numpy()]),
-        pl.Series("last_text", origins[hits["last_text"].to_numpy()]),
-        view=pl.when(pl.col("view") == AS_IS).then(own_names)
-        .when(own_names == AS_IS).then("view").otherwise(own_names + "+" + pl.col("view")),
-        is_rendered=own_names != AS_IS,
-        row=pl.Series(rows[hits["text"].to_numpy()], dtype=pl.Int64),
+        texts["row"], text=texts["origin"].cast(pl.Int64), last_text=read["origin"].gather(hits["last_text"]).cast(pl.Int64),
+        is_rendered=is_rendered, is_short=lookup.texts["n_words"][hits["group"].to_numpy()] < SHORT_WORDS,
+        view=pl.when(pl.col("view") == AS_IS).then(texts["view"])
+        .when(~is_rendered).then("view").otherwise(texts["view"] + "+" + pl.col("view")),
     )  # fmt: skip
     hits = hits.sort("text", "group", "is_estimated", "kind", "is_rendered", "last_text", "view")
     hits = hits.unique(["text", "group"], keep="first", maintain_order=True)
     is_other = (pl.col("kind") != PASSAGE) | (pl.col("kind").min().over("row", "group") == PASSAGE)
     hits = hits.filter(is_other)  # a passage says nothing new where its row has the text itself
-    is_short = pl.Series(lookup.texts["n_words"][hits["group"].to_numpy()] < SHORT_WORDS)
-    matches = _list_matches(lookup, batch, hits.filter(~is_short), hits.filter(is_short))
+    short = hits.filter("is_short").select("row", "group").unique()
     coverage = [("", "", batch.texts["text"].str.len_bytes().sum())]
     coverage += [(*path, size) for path, size in batch.unread.items()]
-    counted = pl.DataFrame(coverage, COVERAGE_SCHEMA, orient="row")
-    short = hits.filter(is_short).select("row", "group").unique()
-    rows_of_short = short.group_by("group").agg(rows=pl.len().cast(pl.Int64)).sort("group")
-    return BatchMatches(matches, rows_of_short, batch.count, read, counted)
+    return BatchMatches(
+        _list_matches(lookup, batch, hits),
+        short.group_by("group").agg(rows=pl.len().cast(pl.Int64)).sort("group"),
+        batch.count,
+        len(own),
+        pl.DataFrame(coverage, COVERAGE_SCHEMA, orient="row"),
+    )
 
 
 def short_texts(lookup: Lookup, counts: Iterable[pl.DataFrame]) -> pl.DataFrame:
@@ -386,14 +323,15 @@ def _find_hits(
     """
     runs = read_runs(texts)
     whole, whole_groups = find_whole_texts(lookup, texts, runs)
-    is_exact, is_folded = compare_whole_texts(lookup, texts, whole, whole_groups)
-    is_whole = is_exact | is_folded
+    is_exact = hash_each(texts, whole) == lookup.texts["exact"][whole_groups]
+    is_whole = is_exact | (hash_each(texts, whole, fold_texts) == lookup.texts["folded"][whole_groups])
     whole, whole_groups = whole[is_whole], whole_groups[is_whole]
     near, near_groups, common = find_near_texts(lookup, runs)
     is_new = ~np.isin(near << 32 | near_groups, whole << 32 | whole_groups)
     near, near_groups, common = near[is_new], near_groups[is_new], common[is_new]
     similarity, is_estimated = compare_near_texts(lookup, texts, near, near_groups, source)
-    similarity[is_estimated] = estimate_similarity(common[is_estimated])
+    # The similarity at which texts are expected to agree in so many bands.
+    similarity = np.where(is_estimated, (common / BANDS) ** (1 / ROWS_PER_BAND), similarity)
     sizes = np.stack([runs.words.counts[near], lookup.texts["n_words"][near_groups]])
     enough = is_near(similarity, is_estimated, common, sizes, threshold)
     row_starts = np.append(np.flatnonzero(np.append(True, rows[1:] != rows[:-1])), len(rows))
@@ -413,10 +351,15 @@ def _find_hits(
 
 
 def _run_hits(lookup: Lookup, runs: Runs, candidates: Candidates, view: str) -> tuple[Array, ...]:
-    is_same = compare_runs(lookup, runs.words, candidates)
-    starts, stops, groups = (column[is_same] for column in candidates)
-    first, last = _texts_of(runs, starts, stops)
-    return _hits(first, groups, CONTAINED, last_text=last, view=view)
+    """The runs of words that, folded, are the words of the text of their group."""
+    starts, stops, groups = candidates
+    if not len(starts):
+        return _hits(starts, groups, CONTAINED)
+    places, inverse = np.unique(starts << 32 | stops, return_inverse=True)
+    folded = fold_texts(run_texts(runs.words, places >> 32, places & 0xFFFFFFFF))
+    is_same = hash_texts(words_of(folded))[inverse] == lookup.texts["words"][groups]
+    first, last = _texts_of(runs, starts[is_same], stops[is_same])
+    return _hits(first, groups[is_same], CONTAINED, last_text=last, view=view)
 
 
 def _passage_hits(lookup: Lookup, runs: Runs, row_starts: Array, source: StoredTexts | None) -> tuple[Array, ...]:
@@ -447,34 +390,27 @@ def _hits(texts: Array, groups: Array, kind: Array | int, **columns: Any) -> tup
     return tuple(np.broadcast_to(values[name], len(texts)) for name in HIT_SCHEMA)
 
 
-def _list_matches(lookup: Lookup, batch: TextBatch, long: pl.DataFrame, short: pl.DataFrame) -> pl.DataFrame:
+def _list_matches(lookup: Lookup, batch: TextBatch, hits: pl.DataFrame) -> pl.DataFrame:
     """The matches of a batch: all hits of texts that are not short, and those of short texts that are part of a whole unit."""
-    rows, groups, texts = pl.concat([long, short]).select("row", "group", "text").to_numpy().T
-    units = find_units(lookup, rows, groups, texts)
+    units, long = find_units(lookup, hits), hits.filter(~pl.col("is_short"))
     entries = take_rows(lookup.entries, long["group"].to_numpy())
-    of_long = long[np.repeat(np.arange(len(long)), entries.lengths)]
-    of_long = of_long.with_columns(entry=pl.Series(entries.values, dtype=pl.Int64))
+    of_long = long[np.repeat(np.arange(len(long)), entries.lengths)].with_columns(entry=entries.values)
     of_long = of_long.join(units, on=["row", "entry"], how="left").with_columns(pl.col("unit").fill_null(TEXT))
-    groups_of_units = pl.Series("group", lookup.group_of_entry[units["entry"].to_numpy()], dtype=pl.Int64)
-    of_short = units.with_columns(groups_of_units).join(short, on=["row", "group"])
+    groups = pl.Series("group", lookup.group_of_entry[units["entry"].to_numpy()], dtype=pl.Int64)
+    of_short = units.with_columns(groups).join(hits.filter("is_short"), on=["row", "group"])
     listed = pl.concat([of_long, of_short.select(of_long.columns)])
-    entries_listed = listed["entry"].to_numpy()
-    labelled = has_label(lookup, batch.labels, listed["row"].to_numpy(), entries_listed)
-    names = [
-        NAMES[unit, bool(is_labelled)]
-        for unit, is_labelled in zip(listed["unit"].to_list(), labelled.tolist(), strict=True)
-    ]
-    columns = batch.texts["column"]
-    first, last = columns.gather(listed["text"]), columns.gather(listed["last_text"])
-    joined = first.zip_with(listed["text"] == listed["last_text"], first + JOINED + last)
-    matches = describe_entries(lookup, entries_listed).with_columns(
-        pl.lit(batch.file).alias("corpus_file"),
-        listed["row"].alias("corpus_row"),
-        joined.alias("corpus_column"),
-        pl.Series("kind", [KINDS[kind] for kind in listed["kind"].to_list()], dtype=pl.String),
-        listed["similarity"],
-        listed["is_estimated"],
-        pl.Series("unit", names, dtype=pl.String),
-        listed["view"],
+    labels = batch.labels.select("row", label=hash_labels(batch.labels["label"]))
+    label = listed.join(labels, on="row", how="left", maintain_order="left")["label"].fill_null(0)
+    at, known = listed["entry"].to_numpy(), lookup.index.columns
+    is_labelled = (label != 0) & ((label == known["label"][at]) | (label == known["label_name"][at]))
+    unit = listed["unit"].replace_strict(UNITS, return_dtype=pl.String)
+    first, last = (batch.texts["column"].gather(listed[name]) for name in ("text", "last_text"))
+    matches = describe_entries(lookup, at).with_columns(
+        listed["similarity", "is_estimated", "view"].get_columns(),
+        corpus_file=pl.lit(batch.file),
+        corpus_row=listed["row"],
+        corpus_column=first.zip_with(listed["text"] == listed["last_text"], first + JOINED + last),
+        kind=listed["kind"].replace_strict(dict(enumerate(KINDS)), return_dtype=pl.String),
+        unit=unit.zip_with(~is_labelled | (listed["unit"] == POSITIVE), "labelled " + unit),
     )
     return matches.select(*MATCH_SCHEMA).sort(*ORDER)

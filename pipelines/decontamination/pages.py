@@ -10,7 +10,6 @@ unread        bytes of the corpus that may be text were not read; unread:SHARE: 
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,9 +22,8 @@ from msgspec import to_builtins
 
 from builders import catalogue
 from builders.licenses import permits_derivatives
-from cards import markdown
 from cards.front_matter import license_keys
-from cards.markdown import number, share_text
+from cards.markdown import number, share_text, shorten, visible
 from cards.render import CARDS, card_template
 from pipelines.checking.corpora import read_partition
 from pipelines.checking.verdict import Condition, Grammar
@@ -39,7 +37,7 @@ from pipelines.decontamination.index_file import (
 )
 from pipelines.decontamination.indexing import NOT_BUILT
 from pipelines.decontamination.matching import JOINED, KINDS, MATCH_SCHEMA, THRESHOLD, candidate_recall
-from pipelines.decontamination.scans import TABLE, Scan, Sums, TableSummary
+from pipelines.decontamination.scans import TABLE, Scan, Sums, TableSummary, load_scan
 from pipelines.hub.published_indexes import FILE, MARK, IndexFile
 from pipelines.process.files import file_sha256
 from pipelines.process.html import write_page
@@ -102,15 +100,6 @@ def index_card(path: Path, repo: str, tag: str) -> bytes:
     counts = Counter[tuple[str, str]]()
     for indexed in header.tables:
         counts[indexed.dataset, indexed.version] += indexed.rows
-    facts = {
-        "version": tag,
-        "made of": record.source or "datasets by name",
-        "sha256": file_sha256(path),
-        "bytes": f"{path.stat().st_size:,}",
-        "format": str(header.format),
-        "folding": str(header.folding),
-        "views": ", ".join(header.views) or "none",
-    }
     entries = catalogue.entries()
     known = {name: catalogue.load(entries[name]).license for name, _ in counts if name in entries} | record.licenses
     datasets = [
@@ -124,9 +113,18 @@ def index_card(path: Path, repo: str, tag: str) -> bytes:
         "tags": ["embedding-datasets", "contamination-index"],
         "configs": [{"config_name": "default", "data_files": FILE}],
     }
-    values = {"title": title, "repo": repo, "tag": tag, "mark": MARK, "unread": record.unread}
-    front_matter = yaml.safe_dump(metadata, sort_keys=False, allow_unicode=True, width=120)
-    card = card_template("index.md.jinja").render(front_matter=front_matter, facts=facts, datasets=datasets, **values)
+    card = card_template("index.md.jinja").render(
+        front_matter=yaml.safe_dump(metadata, sort_keys=False, allow_unicode=True, width=120),
+        title=title,
+        repo=repo,
+        tag=tag,
+        mark=MARK,
+        header=header,
+        record=record,
+        sha256=file_sha256(path),
+        bytes=path.stat().st_size,
+        datasets=datasets,
+    )
     return card.encode()
 
 
@@ -294,48 +292,32 @@ NOT_AVAILABLE = "not available"
 NOT_READ = "not read again for this page"
 
 
-@dataclass(frozen=True)
-class Excerpt:
-    """A text, cut where it is long: what comes before and after what both texts have, which is empty where that is all of it.
-
-    absent: why there is no text.
-    """
-
-    before: str = ""
-    shared: str = ""
-    after: str = ""
-    absent: str = ""
+# A text: what comes before what both texts have, that, which may be empty, and what comes after it; or why there is no text.
+Excerpt = tuple[str, str, str] | str
 
 
 def find_examples(scan: Scan) -> dict[tuple[str, ...], list[dict[str, Any]]]:
     """Examples for each table of the index, by the values of TABLE: some of each kind, whole units first.
 
-    An example has kind, unit, similarity, where (in the corpus), row (of the benchmark), and both texts as an Excerpt: corpus,
-    benchmark.
+    An example is a match, with both texts as an Excerpt: corpus, benchmark.
     """
-    chosen = _choose(scan)
-    hidden = [name for name in chosen["dataset"].unique() if not _may_show(name)]
+    chosen, entries = _choose(scan), catalogue.entries()
+    known = [name for name in chosen["dataset"].unique() if name in entries]
+    hidden = [name for name in known if not permits_derivatives(catalogue.load(entries[name]).license)]
     corpus = _corpus_texts(scan, chosen.filter(~pl.col("dataset").is_in(hidden)))
     benchmark = _benchmark_texts(scan, chosen)
     examples: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for match in chosen.iter_rows(named=True):
-        key = tuple(match[name] for name in TABLE)
-        text = corpus.get((match["corpus_file"], match["corpus_row"], match["corpus_column"]))
+        key, column = tuple(match[name] for name in TABLE), match["corpus_column"]
+        texts = corpus.get((match["corpus_file"], match["corpus_row"]), {})
+        # A run of words that two fields share has the names of both.
+        fields = [column] if column in texts else column.rpartition(JOINED)[::2]
+        text = " ".join(texts[field] for field in fields if field in texts) or None
         other = benchmark.get((*key, match["row"]))
         sides = _excerpt(text, other if match["kind"] == "contained" else None, NOT_READ), _excerpt(other)
         if match["dataset"] in hidden:
-            sides = (Excerpt(absent=NO_DERIVATIVES),) * 2
-        similarity = f"{'about ' if match['is_estimated'] else ''}{match['similarity']:.2f}"
-        example = {
-            "kind": match["kind"],
-            "unit": match["unit"],
-            "similarity": similarity if match["kind"] == "near" else "",
-            "where": f"{match['corpus_file']}, row {match['corpus_row']}, {match['corpus_column']}",
-            "row": match["row"],
-            "corpus": sides[0],
-            "benchmark": sides[1],
-        }
-        examples.setdefault(key, []).append(example)
+            sides = NO_DERIVATIVES, NO_DERIVATIVES
+        examples.setdefault(key, []).append(match | {"corpus": sides[0], "benchmark": sides[1]})
     return examples
 
 
@@ -348,42 +330,31 @@ def _choose(scan: Scan) -> pl.DataFrame:
             several = pl.concat([kept, result.matches]).sort(whole_first, maintain_order=True)
             several = several.unique([*TABLE, "row"], keep="first", maintain_order=True)
             kept = several.group_by(*TABLE, "kind", maintain_order=True).head(EXAMPLES).select(*MATCH_SCHEMA)
-    rank = pl.col("kind").replace_strict({kind: rank for rank, kind in enumerate(KINDS)}, return_dtype=pl.Int64)
-    return kept.sort(*TABLE, rank, "corpus_file", "corpus_row", "corpus_column", "row").head(MAX_EXAMPLES)
+    kind = pl.col("kind").cast(pl.Enum(KINDS))
+    return kept.sort(*TABLE, kind, "corpus_file", "corpus_row", "corpus_column", "row").head(MAX_EXAMPLES)
 
 
-def _may_show(dataset: str) -> bool:
-    entry = catalogue.entries().get(dataset)
-    return entry is None or permits_derivatives(catalogue.load(entry).license)
-
-
-def _corpus_texts(scan: Scan, chosen: pl.DataFrame) -> Mapping[tuple[str, int, str], str]:
-    """The texts of these matches, by file, row and column; from at most MAX_PARTITIONS partitions."""
+def _corpus_texts(scan: Scan, chosen: pl.DataFrame) -> Mapping[tuple[str, int], dict[str, str]]:
+    """The texts of the rows of these matches by column, by file and row; from at most MAX_PARTITIONS partitions."""
     starts = [(part.file.name, part.first_row, at) for at, part in enumerate(scan.partitions)]
     schema = {"corpus_file": pl.String, "corpus_row": pl.Int64, "partition": pl.Int64}
     parts = pl.DataFrame(starts, schema, orient="row").sort("corpus_row", maintain_order=True)
-    chosen = chosen.sort("corpus_row")
-    wanted = chosen.join_asof(parts, on="corpus_row", by="corpus_file", check_sortedness=False)
-    texts: dict[tuple[str, int, str], str] = {}
+    wanted = chosen.sort("corpus_row").join_asof(parts, on="corpus_row", by="corpus_file", check_sortedness=False)
+    texts: dict[tuple[str, int], dict[str, str]] = {}
     for rows in wanted.sort("partition", "corpus_row").partition_by("partition", maintain_order=True)[:MAX_PARTITIONS]:
         partition = scan.partitions[rows["partition"][0]]
         for batch in read_partition(partition):
-            found = batch.texts.filter(pl.col("row").is_in(rows["corpus_row"].implode()))
-            texts |= {(partition.file.name, row, column): text for row, column, text in found.iter_rows()}
+            for row, column, text in batch.texts.filter(pl.col("row").is_in(rows["corpus_row"].implode())).iter_rows():
+                texts.setdefault((partition.file.name, row), {})[column] = text
             if len(batch.texts) and batch.texts["row"][-1] >= rows["corpus_row"][-1]:
                 break
-    for file, row, column in chosen.select("corpus_file", "corpus_row", "corpus_column").iter_rows():
-        first, joined, last = column.rpartition(JOINED)
-        if joined and (file, row, column) not in texts:  # a run of words that two fields share
-            parts_of_run = [texts[file, row, field] for field in (first, last) if texts.get((file, row, field))]
-            texts |= {(file, row, column): " ".join(parts_of_run)} if parts_of_run else {}
     return texts
 
 
 def _benchmark_texts(scan: Scan, chosen: pl.DataFrame) -> Mapping[tuple[str, ...], str]:
     """The available texts of the rows of the index in these matches, by the values of TABLE and the row."""
-    lookup, source = scan.load()
-    wanted = chosen.partition_by(TABLE, as_dict=True) if source is not None else {}
+    lookup, source = load_scan(scan.index, scan.texts)
+    wanted = chosen.partition_by(TABLE, as_dict=True)
     texts: dict[tuple[str, ...], str] = {}
     for at, indexed in enumerate(scan.tables):
         if source is not None and indexed.key in wanted:
@@ -398,78 +369,45 @@ def _benchmark_texts(scan: Scan, chosen: pl.DataFrame) -> Mapping[tuple[str, ...
 def _excerpt(text: str | None, contained: str | None = None, absent: str = NOT_AVAILABLE) -> Excerpt:
     """A text, cut. contained: what it contains, in other case and punctuation perhaps."""
     if text is None:
-        return Excerpt(absent=absent)
+        return absent
     words = re.findall(r"\w+", contained or "")
     if 0 < len(words) <= MAX_MARKED_WORDS:
         found = re.search(r"[\W_]+".join(map(re.escape, words)), text, re.IGNORECASE)
         if found:
             before, after = text[: found.start()], text[found.end() :]
             cut = f"... {before[-CONTEXT:].partition(' ')[2]}" if len(before) > CONTEXT else before
-            return Excerpt(_readable(cut), _readable(found[0]), _readable(after, CONTEXT))
-    return Excerpt(_readable(text))
+            return _readable(cut), _readable(found[0]), _readable(after, CONTEXT)
+    return _readable(text), "", ""
 
 
 def _readable(text: str, limit: int = MAX_CHARACTERS) -> str:
-    return markdown.visible(str(markdown.shorten(text.replace("\u00a0", " "), limit)))
+    return visible(str(shorten(text.replace("\u00a0", " "), limit)))
 
 
 SERIOUS_SHARE = 0.01  # of the rows of a table, from which its score says little
-MEANINGS = {
-    "exact": "the corpus has the same text",
-    "folded": "the same text, ignoring case, punctuation, spacing and form of characters",
-    "near": "a text that shares most of its runs of words or letters",
-    "contained": "a longer text with all of its words, one after another",
-    "passage": "a place with most of its runs of three words: edited, or the beginning of it",
-}
 
 
 def write(path: Path, scan: Scan, summaries: Sequence[TableSummary]) -> None:
     """Write the page atomically: an error leaves the old file as it was."""
     found = [summary for summary in summaries if summary.found]
-    examples = find_examples(scan) if found else {}
-    color, verdict = _verdict(found)
     write_page(
         path,
         CARDS / "contamination.html.jinja",
-        color=color,
-        verdict=verdict,
         corpus=read_text(scan),
-        corpus_rows=f"{count(scan.sums.rows_found, 'row')} ({share_text(scan.sums.share_found)})",
+        sums=scan.sums,
+        found=found,
+        worst=max(found, key=lambda summary: summary.share, default=None),
+        serious_share=SERIOUS_SHARE,
+        datasets=len({summary.table.dataset for summary in found}),
+        whole=sum(rows for summary in found for rows in summary.units.values()),
+        examples=find_examples(scan) if found else {},
         kinds=KINDS,
-        meanings=MEANINGS,
-        tables=[_row(summary, at, examples) for at, summary in enumerate(found)],
         remarks=remarks(scan, summaries),
         threshold=f"{scan.threshold:g}",
+        count=count,
+        dataset_name=dataset_name,
+        location=location,
     )
-
-
-def _verdict(found: Sequence[TableSummary]) -> tuple[str, str]:
-    """The class and the sentence of the verdict."""
-    if not found:
-        return "good", "No text of the index was found in the corpus."
-    datasets = {summary.table.dataset for summary in found}
-    rows = sum(summary.found for summary in found)
-    whole = sum(rows for summary in found for rows in summary.units.values())
-    worst = max(found, key=lambda summary: summary.share)
-    serious = whole or worst.share >= SERIOUS_SHARE
-    texts = f"{count(rows, 'text')} of {count(len(datasets), 'dataset')} {'is' if rows == 1 else 'are'} in the corpus."
-    share = share_text(worst.share)
-    most = f" The largest share: {share} of {dataset_name(worst.table)}, {location(worst.table)}."
-    answers = f" Of {count(whole, 'text')} the corpus has the other side or the label in the same row." if whole else ""
-    return "error" if serious else "warning", texts + most + answers
-
-
-def _row(summary: TableSummary, at: int, examples: dict[tuple[str, ...], Any]) -> dict[str, Any]:
-    return {
-        "anchor": f"t{at}",
-        "dataset": dataset_name(summary.table),
-        "location": location(summary.table),
-        "rows": summary.table.rows,
-        "kinds": summary.kinds,
-        "share": share_text(summary.share),
-        "units": [f"{rows:,} as {unit}" for unit, rows in summary.units.items() if rows],
-        "examples": examples.get(summary.table.key, []),
-    }
 
 
 ANY, UNREAD = "any", "unread"
@@ -484,14 +422,11 @@ GRAMMAR = Grammar(
 
 def met_conditions(conditions: Iterable[Condition], sums: Sums, summaries: Sequence[TableSummary]) -> list[str]:
     """The conditions that what was found meets, as the user wrote them."""
-    return [condition.text for condition in conditions if _is_met(condition, sums, summaries)]
-
-
-def _is_met(condition: Condition, sums: Sums, summaries: Sequence[TableSummary]) -> bool:
-    if condition.what == UNREAD:
-        unread = int(sums.unread.filter(~pl.col("reason").is_in(NOT_TEXT))["bytes"].sum())
-        counts = [(unread, sums.read + unread)]
-    else:
-        every = condition.what == ANY
-        counts = [(one.found if every else one.kinds[condition.what], one.table.rows) for one in summaries]
-    return any(count > 0 and count >= condition.share * total for count, total in counts)
+    unread = int(sums.unread.filter(~pl.col("reason").is_in(NOT_TEXT))["bytes"].sum())
+    counts = {kind: [(one.kinds.get(kind, 0), one.table.rows) for one in summaries] for kind in KINDS}
+    counts |= {ANY: [(one.found, one.table.rows) for one in summaries], UNREAD: [(unread, sums.read + unread)]}
+    return [
+        condition.text
+        for condition in conditions
+        if any(count > 0 and count >= condition.share * total for count, total in counts[condition.what])
+    ]

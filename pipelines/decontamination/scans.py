@@ -19,11 +19,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builders.batches import map_in_order
-from pipelines.checking.corpora import HUB, Corpus, Partition, read_partition
+from pipelines.checking.corpora import Corpus, Partition, read_partition
 from pipelines.checking.data_files import require_unchanged
 from pipelines.decontamination.clean import DROP_SCHEMA, ScannedFile
 from pipelines.decontamination.engines import RAY, Engine, open_checkpoints, read_results, run_partitions, scan_digest
-from pipelines.decontamination.index_file import IndexTable, Lookup, in_groups, load_lookup, read_index_tables
+from pipelines.decontamination.index_file import (
+    IndexTable,
+    Lookup,
+    arrange_index,
+    in_groups,
+    read_index,
+    read_index_header,
+)
 from pipelines.decontamination.indexing import IndexedDataset, StoredTexts, open_texts, write_texts
 from pipelines.decontamination.matching import (
     COVERAGE_SCHEMA,
@@ -36,7 +43,6 @@ from pipelines.decontamination.matching import (
     short_texts,
 )
 from pipelines.process import installation
-from pipelines.process.addresses import ADDRESS, find_version
 from pipelines.process.files import SharedFile, file_sha256, replacing
 from pipelines.process.outputs import MARK
 from pipelines.process.resumable import scratch_folder
@@ -102,7 +108,7 @@ def read_scan(folder: Path, partitions: Sequence[Partition]) -> Iterator[BatchMa
 @lru_cache(maxsize=1)
 def load_scan(index: Path | SharedFile, texts: Path | SharedFile | None) -> tuple[Lookup, StoredTexts | None]:
     """An index, ready for a search, and its available texts: once in a process."""
-    lookup = load_lookup(index)
+    lookup = arrange_index(read_index(index))
     return lookup, None if texts is None else open_texts(lookup.index, texts)
 
 
@@ -116,6 +122,30 @@ FOUND_SCHEMA = pl.Schema(
     | {"unit": pl.Int64, "matches": pl.Int64, "is_estimated": pl.Boolean}
 )
 MAX_WAITING = 500_000  # rows of partial sums before they are added up
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Sums over a scan.
+
+    found: a row for each text of the index that was found, with the columns of FOUND_SCHEMA: whether it has each kind; unit: a
+    value of UNIT_RANKS, the highest; is_estimated: whether all its matches are. short: the columns of `short_texts`. rows,
+    texts: of the corpus; rows_found: of the corpus, with a match. unread: what was not read, with the columns of COVERAGE_SCHEMA,
+    the most first; files in other formats have the reason `format`. read: the bytes of all texts.
+    """
+
+    found: pl.DataFrame
+    short: pl.DataFrame
+    rows: int
+    texts: int
+    rows_found: int
+    unread: pl.DataFrame
+    read: int
+
+    @property
+    def share_found(self) -> float:
+        """The share of the rows of the corpus with a match, 0 to 1."""
+        return self.rows_found / self.rows if self.rows else 0.0
 
 
 @dataclass(frozen=True)
@@ -157,9 +187,27 @@ class Scan:
         return read_scan(self.folder, self.partitions)
 
     @cached_property
-    def sums(self) -> "Sums":
+    def sums(self) -> Sums:
         """What was found of each row of the index, and how much was read."""
-        return _add_up(self)
+        skipped = [(name, "format", size) for name, size in self.corpus.skipped.items()]
+        waiting, short = [pl.DataFrame(schema=FOUND_SCHEMA)], list[pl.DataFrame]()
+        coverage, counts = [pl.DataFrame(skipped, COVERAGE_SCHEMA, orient="row")], Counter[str]()
+        for result in self.results():
+            rows_found = result.matches.select("corpus_file", "corpus_row").n_unique()
+            counts.update(rows=result.rows, texts=result.texts, rows_found=rows_found)
+            waiting.append(_merge(_as_found(result.matches)))
+            if sum(map(len, waiting[1:])) > MAX_WAITING:
+                waiting = [_merge(pl.concat(waiting))]
+            coverage.append(result.coverage)
+            short.append(result.short)
+        found = _merge(pl.concat(waiting)).sort(*TABLE, "row")
+        counted = pl.DataFrame(schema=TABLE_SCHEMA | {"row": pl.String, "corpus_rows": pl.Int64})
+        if any(map(len, short)):
+            counted = short_texts(load_scan(self.index, self.texts)[0], short)
+        sizes = pl.concat(coverage).group_by("column", "reason").agg(pl.col("bytes").sum())
+        unread = sizes.filter(pl.col("reason") != "").sort(-pl.col("bytes"), "column", "reason")
+        read = int(sizes.filter(reason="")["bytes"].sum())
+        return Sums(found, counted, counts["rows"], counts["texts"], counts["rows_found"], unread, read)
 
     @cached_property
     def files(self) -> dict[str, ScannedFile]:
@@ -170,34 +218,6 @@ class Scan:
             sha256, rows = result.select("sha256", "rows").row(0)
             read[partition.file.name] = ScannedFile(before.sha256 or sha256 or "", before.rows + rows)
         return read
-
-    def load(self) -> tuple[Lookup, StoredTexts | None]:
-        """The index and its available texts, as the search in this process loaded them."""
-        return load_scan(self.index, self.texts)
-
-
-@dataclass(frozen=True)
-class Sums:
-    """Sums over a scan.
-
-    found: a row for each text of the index that was found, with the columns of FOUND_SCHEMA: whether it has each kind; unit: a
-    value of UNIT_RANKS, the highest; is_estimated: whether all its matches are. short: the columns of `short_texts`. rows,
-    texts: of the corpus; rows_found: of the corpus, with a match. unread: what was not read, with the columns of COVERAGE_SCHEMA,
-    the most first; files in other formats have the reason `format`. read: the bytes of all texts.
-    """
-
-    found: pl.DataFrame
-    short: pl.DataFrame
-    rows: int
-    texts: int
-    rows_found: int
-    unread: pl.DataFrame
-    read: int
-
-    @property
-    def share_found(self) -> float:
-        """The share of the rows of the corpus with a match, 0 to 1."""
-        return self.rows_found / self.rows if self.rows else 0.0
 
 
 @contextmanager
@@ -219,7 +239,7 @@ def open_scan(
 
     Raises SourceError for a corpus or an index that cannot be read, and what run_partitions raises.
     """
-    tables, known = read_index_tables(index), {dataset.identity for dataset in datasets}
+    tables, known = read_index_header(index).tables, {dataset.identity for dataset in datasets}
     available = tuple(table.identity in known for table in tables)
     options = {
         "index": file_sha256(index),
@@ -258,40 +278,6 @@ def _texts_file(folder: Path) -> Iterator[Path]:
             yield Path(f"/proc/{os.getpid()}/fd/{file.fileno()}")
 
 
-def _add_up(scan: Scan) -> Sums:
-    waiting, short = [pl.DataFrame(schema=FOUND_SCHEMA)], list[pl.DataFrame]()
-    skipped = [(name, "format", _size_of(name)) for name in scan.corpus.skipped]
-    coverage = [pl.DataFrame(skipped, COVERAGE_SCHEMA, orient="row")]
-    rows = texts = rows_found = 0
-    for result in scan.results():
-        matches = result.matches
-        rows, texts = rows + result.rows, texts + result.texts
-        rows_found += matches.select("corpus_file", "corpus_row").n_unique() if len(matches) else 0
-        waiting.append(_merge(_as_found(matches)))
-        if sum(map(len, waiting[1:])) > MAX_WAITING:
-            waiting = [_merge(pl.concat(waiting))]
-        coverage.append(result.coverage)
-        if len(result.short):
-            short.append(result.short)
-    found = _merge(pl.concat(waiting)).sort(*TABLE, "row")
-    counted = pl.DataFrame(schema=TABLE_SCHEMA | {"row": pl.String, "corpus_rows": pl.Int64})
-    if short:
-        counted = short_texts(scan.load()[0], short)
-    sizes = pl.concat(coverage).group_by("column", "reason").agg(pl.col("bytes").sum())
-    sizes = sizes.sort(-pl.col("bytes"), "column", "reason")
-    is_read = pl.col("reason") == ""
-    return Sums(
-        found, counted, rows, texts, rows_found, sizes.filter(~is_read), int(sizes.filter(is_read)["bytes"].sum())
-    )
-
-
-def _size_of(name: str) -> int:
-    """The size of a file that was skipped; 0 of one on the Hub, which was not fetched."""
-    if ADDRESS.fullmatch(name) and not name.startswith(HUB):
-        return int(find_version(name).partition(" ")[0])
-    return Path(name).stat().st_size if Path(name).is_file() else 0
-
-
 def _as_found(matches: pl.DataFrame) -> pl.DataFrame:
     return matches.select(
         *TABLE,
@@ -312,9 +298,6 @@ def _merge(found: pl.DataFrame) -> pl.DataFrame:
         pl.col("is_estimated").all(),
     )
     return merged.select(FOUND_SCHEMA.names()).cast(FOUND_SCHEMA)
-
-
-WHOLE_UNITS = ("labelled text", "pair", "query with positive", "labelled pair")
 
 
 @dataclass(frozen=True)
@@ -353,31 +336,23 @@ def summarise(scan: Scan) -> list[TableSummary]:
     by_unit = _counts(found, "unit")
     estimated = _counts(found.filter("is_estimated"))
     short_alone = _counts(short.join(found, on=[*TABLE, "row"], how="anti"))
-    summaries = []
-    for table, is_available in zip(scan.tables, scan.available, strict=True):
-        key = table.key
-        kinds = {kind: by_kind[*key, kind] for kind in KINDS}
-        units = {name: by_unit[*key, UNIT_RANKS[name]] for name in WHOLE_UNITS}
-        summaries.append(TableSummary(table, is_available, kinds, units, estimated[key], short_alone[key]))
-    return summaries
+    return [
+        TableSummary(
+            table,
+            is_available,
+            {kind: by_kind[*table.key, kind] for kind in KINDS},
+            {unit: by_unit[*table.key, rank] for unit, rank in UNIT_RANKS.items() if rank},
+            estimated[table.key],
+            short_alone[table.key],
+        )
+        for table, is_available in zip(scan.tables, scan.available, strict=True)
+    ]
 
 
 def _counts(frame: pl.DataFrame, *columns: str) -> Counter[tuple[Any, ...]]:
     """How many rows each table has, for each choice of values of the columns."""
     counted = frame.group_by(*TABLE, *columns).agg(__rows=pl.len())
     return Counter({row[:-1]: row[-1] for row in counted.iter_rows()})
-
-
-def flagged_rows(scan: Scan) -> pl.DataFrame:
-    """The rows of the index that were found, to leave out of an evaluation.
-
-    Columns: dataset, version, config, split, row (String), kinds (list of String, the strictest first), matches (Int64: how many
-    there are of all its texts), in the order of the first five.
-    """
-    key = ["dataset", "version", "config", "split", "row"]
-    rows = scan.sums.found.group_by(key).agg(*(pl.col(kind).any() for kind in KINDS), pl.col("matches").sum())
-    kinds = pl.concat_list(pl.when(kind).then(pl.lit(kind)) for kind in KINDS).list.drop_nulls()
-    return rows.select(*key, kinds=kinds, matches="matches").sort(key)
 
 
 GROUP_ROWS = 65_536
@@ -403,10 +378,18 @@ def write_matches(scan: Scan, path: Path) -> None:
 
 
 def write_flags(scan: Scan, path: Path) -> None:
-    """Write the rows of the index that were found as Parquet; see flagged_rows."""
+    """Write the rows of the index that were found as Parquet, to leave them out of an evaluation.
+
+    Columns: dataset, version, config, split, row (String), kinds (list of String, the strictest first), matches (Int64: how many
+    there are of all its texts), in the order of the first five.
+    """
+    key = ["dataset", "version", "config", "split", "row"]
+    rows = scan.sums.found.group_by(key).agg(*(pl.col(kind).any() for kind in KINDS), pl.col("matches").sum())
+    kinds = pl.concat_list(pl.when(kind).then(pl.lit(kind)) for kind in KINDS).list.drop_nulls()
+    flags = rows.select(*key, kinds=kinds, matches="matches").sort(key)
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as part:
-        flagged_rows(scan).write_parquet(part, compression="zstd", row_group_size=GROUP_ROWS, metadata={MARK: "flags"})
+        flags.write_parquet(part, compression="zstd", row_group_size=GROUP_ROWS, metadata={MARK: "flags"})
 
 
 def rows_to_drop(scan: Scan) -> pl.DataFrame:

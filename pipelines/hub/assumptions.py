@@ -407,7 +407,7 @@ def _history(made: Throwaway) -> list[str]:
 
 
 ASSUMPTIONS = (
-    Assumption(1, "a private repository is listed with its files", "check --org: repositories of other names", _listing),
+    Assumption(1, "a private repository is listed, with all files or none", "check --org", _listing),
     Assumption(2, "a listing continues on the same server", "check --org: many repositories", _next_page),
     Assumption(
         3, "a squash leaves an older tag its files", "check --org, publish --repair", _squash,

@@ -39,7 +39,7 @@ class _File:
 
 @dataclass(frozen=True)
 class Listed:
-    """A repository in the Hub's listing. siblings: its files at main."""
+    """A repository in the Hub's listing. siblings: its files at main, which the Hub may leave out."""
 
     id: str
     siblings: tuple[_File, ...] | None = None
@@ -71,7 +71,7 @@ def find_repositories(
     ours |= {
         repo: name for repo in listed if repo not in ours and (name := repo.partition("/")[2]) in datasets | sources
     }
-    for repo in [repo for repo, has_manifest in listed.items() if has_manifest and repo not in ours]:
+    for repo in [repo for repo, may_be_ours in listed.items() if may_be_ours and repo not in ours]:
         if (dataset := _dataset_of(hub, repo)) is not None:
             ours[repo] = dataset
     chosen = {repo: dataset for repo, dataset in sorted(ours.items()) if not names or dataset in names}
@@ -99,7 +99,7 @@ def inspect_repositories(hub: HubClient, ours: Mapping[str, str], expected: Expe
 
 
 def list_repositories(hub: HubClient, org: str) -> dict[str, bool]:
-    """The dataset repositories of an organisation that the token may see, and whether each has a manifest.json at main.
+    """The dataset repositories of an organisation that the token may see, and whether each may have a manifest.json at main.
 
     Raises the client's error where the Hub does not answer, or sends to another server for the rest.
     """
@@ -107,7 +107,8 @@ def list_repositories(hub: HubClient, org: str) -> dict[str, bool]:
     for listed in _list(hub, org, "datasets", {"author": org, "full": "True"}, Listed):
         name = listed.id.removeprefix(f"{org}/")
         if client.REPOSITORY.fullmatch(f"{org}/{name}") and name != listed.id and name.strip("."):
-            found[listed.id] = any(file.rfilename == folder.MANIFEST for file in listed.siblings or ())
+            files = listed.siblings
+            found[listed.id] = files is None or any(file.rfilename == folder.MANIFEST for file in files)
     return dict(sorted(found.items()))
 
 

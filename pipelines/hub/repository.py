@@ -38,6 +38,7 @@ from pipelines.release import folder
 
 VERSION_TAG = re.compile(r"v(\d+\.\d+\.\d+)", re.ASCII)
 COMMIT = re.compile(r"[0-9a-f]{40}", re.ASCII)
+LOST = (403, 404)  # what the storage of files answers for one that it does not have
 GIT_BLOB = 40  # hex digits of the digest of a file outside LFS, which is small; a file in LFS may be of any size
 MAX_SIBLINGS = 1000  # files of a repository that the Hub lists with it; of more, it may leave some out
 MAIN, REFS = "main", "refs"  # REFS: no revision has this name in HubClient.snapshots
@@ -218,17 +219,23 @@ def read_file(hub: HubClient, repo: str, at: Snapshot, path: str) -> bytes | Non
 
 
 def find_lost_file(hub: HubClient, repo: str, at: Snapshot, path: str, size: int | None = None) -> str | None:
-    """Why a file of a snapshot could not be fetched; only its headers are requested. size: in bytes, where it is known.
+    """Why a file of a snapshot could not be fetched; its first byte is. size: in bytes, where it is known.
 
-    Raises the client's error where the Hub does not answer.
+    The headers are not enough: the Hub sends to the storage of a file in LFS without looking whether that has it
+    (huggingface_hub issue 4430). Raises the client's error where the Hub does not answer.
     """
     url = hf_hub_url(repo, path, repo_type="dataset", revision=at.sha, endpoint=hub.api.endpoint)
 
     def ask() -> str | None:
-        try:
-            found = hub.api.get_hf_file_metadata(url=url, timeout=hub.patience.read).size
-        except RemoteEntryNotFoundError:
-            return f"{path}: the Hub lists it, and has lost its content"
+        headers = hub.headers | {"Range": "bytes=0-0"}
+        with get_session().stream("GET", url, headers=headers, timeout=hub.patience.read) as response:
+            if not str(response.url).startswith(hub.api.endpoint) and response.status_code in LOST:
+                return f"{path}: the Hub lists it, and its storage answers {response.status_code}"
+            try:
+                hf_raise_for_status(response)
+            except RemoteEntryNotFoundError:
+                return f"{path}: the Hub lists it, and has lost its content"
+            found = int(response.headers.get("Content-Range", "").rpartition("/")[2] or 0)
         return f"{path}: the Hub has {found:,} bytes of {size:,}" if size and found and found != size else None
 
     return call(hub, f"asking for {path}", repo, ask)
@@ -286,12 +293,17 @@ def fetch_files(hub: HubClient, repo: str, at: Snapshot, paths: Iterable[str], c
     return commit_dir
 
 
-def _commit_dir(repo: str, at: Snapshot, cache: Path) -> Path:
+def require_commit(repo: str, at: Snapshot) -> str:
+    """The commit of a snapshot. Raises SourceError where the Hub names none."""
     if not COMMIT.fullmatch(at.sha):
         raise SourceError(
             "the Hub names no commit", where=repo, found=repr(at.sha[:60]), expected="40 hexadecimal digits"
         )
-    return cache / "hub" / repo / at.sha
+    return at.sha
+
+
+def _commit_dir(repo: str, at: Snapshot, cache: Path) -> Path:
+    return cache / "hub" / repo / require_commit(repo, at)
 
 
 def _lock_file(commit_dir: Path) -> Path:

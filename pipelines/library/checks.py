@@ -2,7 +2,8 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
@@ -16,11 +17,12 @@ from cards.kinds import SAMPLE
 from pipelines.checking.checks import CheckResult, check_release, check_tables, check_target
 from pipelines.checking.datasets import ForeignOptions, load_profiler, with_rules
 from pipelines.checking.frames import as_tables
-from pipelines.checking.targets import Target, locate_target, resolve_targets
+from pipelines.checking.targets import Target, resolve_targets
 from pipelines.checking.verdict import Verdict
+from pipelines.identity import ALLOWED, USUAL
+from pipelines.identity.datasets import Side, compare_datasets, read_target
 from pipelines.library.records import Catalogue, CatalogueEntry, Check, Difference, Release
 from pipelines.library.releases import Location, release_folders
-from pipelines.release.comparison import compare_releases
 
 
 def check(
@@ -51,14 +53,21 @@ def check(
         return _as_check(
             check_release(data.path, language_sample=sample, rules=options.rules, profiler=options.profiler)
         )
-    try:
+    with _in_python():
         if not isinstance(data, str | PathLike):
             return _as_check(check_tables(as_tables(data), "frames", options, language_sample=sample))
         [result] = check_target(_target(fspath(data), output), options, language_sample=sample, single=True)
+    return _as_check(result)
+
+
+@contextmanager
+def _in_python() -> Iterator[None]:
+    """Name arguments instead of options of the command in the errors that are raised."""
+    try:
+        yield
     except DatasetError as error:
         parts = {name: _as_python(getattr(error, name)) for name in ("where", "found", "expected", "todo")}
         raise type(error)(_as_python(error.what) or "", **parts) from error
-    return _as_check(result)
 
 
 OPTIONS = (
@@ -84,10 +93,33 @@ def _columns_of(options: str) -> dict[str, str]:
     return dict(option.split("=", 1) for option in options.replace("--map", "").split())
 
 
-def diff(a: Release | Location, b: Release | Location, *, output: Location | None) -> Difference:
-    """What differs between two releases; see embedding_datasets."""
-    old, new = ((str(getattr(release, "path", release)), _release_dir(release, output)) for release in (a, b))
-    return Difference(**compare_releases(old, new))
+def diff(
+    a: object,
+    b: object,
+    *,
+    task: str | None,
+    subset: str | Sequence[str],
+    columns: Mapping[str, str],
+    allow: str | Sequence[str],
+    output: Location | None,
+) -> Difference:
+    """What differs between two datasets; see embedding_datasets."""
+    allowed = (*USUAL, *_texts(allow))
+    if unknown := [word for word in allowed if word not in ALLOWED]:
+        raise UsageError(f"unknown kind of difference: allow={unknown[0]!r}", expected=", ".join(ALLOWED))
+    options = ForeignOptions(task, (), _texts(subset), None, columns)
+    with _in_python():
+        sides = [_side(data, options, output) for data in (a, b)]
+        return Difference(**compare_datasets(sides[0], sides[1], options, allowed))
+
+
+def _side(data: object, options: ForeignOptions, output: Location | None) -> Side:
+    """A dataset to compare: a Release, what a name means, or tables in memory."""
+    if isinstance(data, Release):
+        return read_target(Target(str(data.path), data.path), options)
+    if isinstance(data, str | PathLike):
+        return read_target(_target(fspath(data), output), options)
+    return Side("frames", "in memory", as_tables(data), {})
 
 
 def _target(name: str, output: Location | None) -> Target:
@@ -106,11 +138,6 @@ def _target(name: str, output: Location | None) -> Target:
         if target.folder is None or target.folder.is_dir():
             break
     return target
-
-
-def _release_dir(release: Release | Location, output: Location | None) -> Path:
-    """The folder of a release: of a record, a path, ORG/NAME@TAG, or a built one of the catalogue."""
-    return release.path if isinstance(release, Release) else locate_target(_target(fspath(release), output))[0]
 
 
 def _as_check(result: CheckResult) -> Check:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from cards.scores import Scores
     from pipelines.checking.verdict import Verdict
-    from pipelines.release.comparison import Change
+    from pipelines.identity.rows import TableDifference
 
 SHOWN = 8  # findings in a repr
 
@@ -245,32 +245,43 @@ class Check:
 
 @dataclass(frozen=True, repr=False)
 class Difference:
-    """What differs between two releases.
+    """What differs between two datasets.
 
-    same: whether their rows are the same. a, b: name, dataset, version and content_sha256 of each. tables: how each table
-    differs. figures: statistics, options, drops and findings that differ, as (a, b). equal_figures: how many do not.
+    same: whether nothing differs that counts. differences: what differs, in words: `order`, `types`, `columns`, `ids`, `labels`,
+    `folded`, `rows`, `tables`. a, b: name, where it is, and of a release dataset, version and content_sha256. task: as which both
+    were read; empty for their own columns. tables: how each table differs. figures: of two releases, statistics, options, drops
+    and findings that differ, as (a, b). equal_figures: how many do not.
     """
 
     same: bool
-    a: Mapping[str, str]
-    b: Mapping[str, str]
-    tables: Sequence[Change]
+    differences: Sequence[str]
+    a: Mapping[str, str | None]
+    b: Mapping[str, str | None]
+    task: str
+    notes: Sequence[str]
+    tables: Sequence[TableDifference]
     figures: Mapping[str, tuple[Any, Any]]
     equal_figures: int
 
     def __repr__(self) -> str:
         rows = [f"  {table.config}/{table.split}: {table.state}{_counts(table)}" for table in self.tables]
-        names = [f"{release['dataset']}@{release['version']}" for release in (self.a, self.b)]
-        head = f"<Difference {' -> '.join(names)}: {'the same rows' if self.same else 'different rows'}"
-        return "\n".join([head, *rows, f"  {len(self.figures)} figures differ, {self.equal_figures} are equal>"])
+        sides = [
+            f"{side['dataset']}@{side['version']}" if side["dataset"] else side["name"] for side in (self.a, self.b)
+        ]
+        differing = f" ({', '.join(self.differences)})" if self.differences else ""
+        head = f"<Difference {' -> '.join(map(str, sides))}: {'the same' if self.same else 'different'} rows{differing}"
+        figures = (
+            [f"  {len(self.figures)} figures differ, {self.equal_figures} are equal"] if self.equal_figures else []
+        )
+        return "\n".join([head, *rows, *figures]) + ">"
 
 
-def _counts(change: Change) -> str:
+def _counts(table: TableDifference) -> str:
     """How many rows a changed table had and has, and how many differ."""
-    if change.state != "changed":
+    if table.state != "changed":
         return ""
-    rows = f", {change.before:,} -> {change.after:,} rows"
-    return f"{rows}, {change.added:,} added, {change.removed:,} removed, {change.changed:,} changed"
+    rows = f", {table.before:,} -> {table.after:,} rows, {table.equal:,} equal"
+    return f"{rows}, {table.changed:,} changed, {table.removed:,} removed, {table.added:,} added"
 
 
 def _count(findings: Sequence[Finding]) -> str:

@@ -1,7 +1,7 @@
 """Files at addresses, such as s3://bucket/folder: listed here, and read by whoever needs their bytes, through fsspec.
 
 Names and passwords are not ours: each process finds its own, as the library of the file system does (AWS_ACCESS_KEY_ID,
-~/.aws, the role of a machine, ~/.config/fsspec).
+~/.aws, the role of a machine, HF_TOKEN, ~/.config/fsspec).
 """
 
 import io
@@ -17,9 +17,10 @@ from typing import Any
 import fsspec
 
 from builders.errors import DatasetError, SourceError, UsageError
-from pipelines.process.safe_text import first_line
+from pipelines.process.safe_text import first_line, mask_tokens
 
 ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://[^:]+", re.ASCII)
+HUB = "hf://"
 BLOCK = 4 << 20  # bytes of a request
 BLOCKS = 16  # that an open file holds: columns of Parquet are read side by side
 LINE = 1 << 18  # bytes in which the end of a line is looked for
@@ -29,6 +30,7 @@ VERSIONS = (
     "LastModified",
     "mtime",
     "created",
+    "blob_id",
 )  # what changes with the bytes, in the terms of file systems
 
 
@@ -82,7 +84,8 @@ def find_version(address: str) -> str:
 def read_range(address: str, start: int, stop: int) -> bytes:
     """Some bytes of a file; fewer at its end. Raises SourceError as `list_addresses` does."""
     with _reading(address) as (system, path):
-        return bytes(system.cat_file(path, start=start, end=stop))
+        exactly = {} if system.async_impl else {"cache_type": "none"}  # or it reads ahead
+        return bytes(system.cat_file(path, start=start, end=stop, **exactly))
 
 
 def find_line(address: str, offset: int, size: int) -> int:
@@ -167,7 +170,7 @@ def _reading(address: str) -> Iterator[tuple[Any, str]]:
         raise
     except Exception as error:
         kind, (what, todo) = _error_kind(error), _ERRORS[_error_kind(error)]
-        found = first_line(error) if kind else f"{type(error).__name__}: {first_line(error)}"
+        found = mask_tokens(first_line(error) if kind else f"{type(error).__name__}: {first_line(error)}")
         wrong = UsageError if kind == "unknown" else SourceError
         raise wrong(what, where=address, found=found, todo=todo) from error
 
@@ -180,7 +183,7 @@ _ERRORS = {
     "missing": ("nothing is at the address", "see that the names of the bucket, folder and file are right"),
     "denied": (
         "access to the address is denied",
-        "see that the credentials are right, and may read it: AWS_ACCESS_KEY_ID or ~/.aws, on every node of a cluster",
+        "see that the credentials may read it, on every node of a cluster: AWS_ACCESS_KEY_ID, ~/.aws, HF_TOKEN, hf auth login",
     ),
     "changed": (
         "the file was changed while it was read",
@@ -195,6 +198,8 @@ _ERRORS = {
 
 def _error_kind(error: Exception) -> str:
     name = type(error).__name__
+    if "Repo" in f"{name} {type(error.__cause__).__name__}":  # of the Hub: private, gated, disabled or gone since
+        return "denied"
     if isinstance(error, ImportError | ValueError):
         return "unknown"
     if isinstance(error, FileNotFoundError):

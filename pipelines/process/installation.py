@@ -13,6 +13,10 @@ from pathlib import Path
 
 NAME = "embedding-datasets"
 ROOT = Path(__file__).parents[2]
+CHECK_ALONE = (
+    ROOT.name == "embedding_datasets_check"
+)  # the wheel of packaging/check, which has the packages in this folder
+DISTRIBUTION = f"{NAME}-check" if CHECK_ALONE else NAME
 COMMIT_FILE = Path("pipelines", "commit.txt")  # written into wheels and source archives; a checkout has none
 # The files that decide what a build does. The ledger and the lock file change with the builds themselves.
 CODE = ("builders", "cards", "embedding_datasets", "pipelines", ":!pipelines/ledger.json", ":!pipelines/raw.lock.json")
@@ -33,7 +37,7 @@ def version(root: Path = ROOT) -> str:
     if is_checkout(root):
         project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
         return str(project["version"])
-    installed = metadata.distributions(name=NAME, path=[str(root)])
+    installed = metadata.distributions(name=DISTRIBUTION, path=[str(root.parent if CHECK_ALONE else root)])
     return next((distribution.version for distribution in installed), "unknown")
 
 
@@ -52,7 +56,7 @@ def describe() -> str:
     """Name, version and commit: `embedding-datasets 0.3.0 (commit 1a2b3c4d5e6f)`."""
     full, _, mark = (commit() or "").partition("-")
     shown = f" (commit {'-'.join(filter(None, (full[:12], mark)))})" if full else ""
-    return f"{NAME} {version()}{shown}"
+    return f"{DISTRIBUTION} {version()}{shown}"
 
 
 def golden_samples(root: Path = ROOT) -> Path:

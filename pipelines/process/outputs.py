@@ -28,6 +28,15 @@ OLD_PAGE = (
     b'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy"'
     b" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
 )
+# How the Markdown, the SARIF and the badge of a check begin.
+REPORTS = (
+    b"<!-- embedding-datasets check -->\n",
+    (
+        b'{"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0",'
+        b' "runs": [{"tool": {"driver": {"name": "embedding-datasets"'
+    ),
+    b'{"schemaVersion": 1, "label": "embedding data"',
+)
 
 
 @dataclass(frozen=True)
@@ -177,6 +186,12 @@ def _is_page(path: Path) -> bool:
     return f'<meta name="generator" content="{MARK}'.encode() in head or head.startswith(OLD_PAGE)
 
 
+def _is_report(path: Path) -> bool:
+    """Whether a file is what a check writes beside its page: Markdown, SARIF, a badge."""
+    with path.open("rb") as file:
+        return file.read(256).startswith(REPORTS)
+
+
 def _is_parquet(path: Path, what: str, columns: Sequence[str]) -> bool:
     try:
         with pq.ParquetFile(path) as parquet:
@@ -219,6 +234,7 @@ MATCH_COLUMNS = (
 FLAG_COLUMNS = ("dataset", "version", "config", "split", "row", "kinds", "matches")
 KINDS: Mapping[str, Kind] = {
     "page": Kind("a page", _is_page),
+    "check": Kind("a report of a check", _is_report),
     "statement": Kind("a statement", _is_statement),
     "report": Kind(
         "a build report", lambda _: True

@@ -13,11 +13,10 @@ from typing import Any
 
 import polars as pl
 
-from builders.errors import ReleaseError
 from cards.manifest import Manifest, Table
 from pipelines.audit.statistics import read_statistics, to_json
 from pipelines.audit.tables import count_rows
-from pipelines.release.folder import STATISTICS, edited_documents, require_manifest, scan_table, verify_release
+from pipelines.release.folder import STATISTICS, require_manifest, scan_table
 from pipelines.release.ledger import LedgerTable
 
 EXAMPLES = 5
@@ -272,41 +271,3 @@ def _flat(values: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]
             yield from _flat(value, inner)
         else:
             yield inner, value
-
-
-def compare_releases(old: tuple[str, Path], new: tuple[str, Path]) -> dict[str, Any]:
-    """What differs between two releases, each given by the name that the user has for it and by its folder.
-
-    Returns same (whether their rows are), a and b (name, dataset, version, content_sha256), tables (release.comparison.Change),
-    figures (statistics and others that differ, as [a, b]) and equal_figures (how many do not).
-
-    Raises ReleaseError for a folder that is not a release, and where the rows differ from its manifest.
-    """
-    heads, release_dirs = [], (old[1], new[1])
-    for name, release_dir in (old, new):
-        manifest = require_manifest(release_dir)
-        # A card edited on the Hub does not matter here; edited statistics do, because they are compared.
-        if problems := verify_release(release_dir, manifest) + edited_documents(release_dir, manifest, [STATISTICS]):
-            raise ReleaseError(
-                "the release is damaged",
-                where=name,
-                found=problems[0],
-                todo=f"remove {release_dir}, then build or fetch it again",
-            )
-        heads.append(
-            {
-                "name": name,
-                "dataset": manifest.dataset,
-                "version": manifest.version,
-                "content_sha256": manifest.content_sha256,
-            }
-        )
-    figures, equal = compare_figures(*release_dirs)
-    return {
-        "same": heads[0]["content_sha256"] == heads[1]["content_sha256"],
-        "a": heads[0],
-        "b": heads[1],
-        "tables": compare_tables(*release_dirs),
-        "figures": figures,
-        "equal_figures": equal,
-    }

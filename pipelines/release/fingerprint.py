@@ -30,7 +30,7 @@ REPORT = ("pipelines.release.writing",)
 
 def recipe_sha256(module: str, root: Path = ROOT) -> str:
     """SHA-256 of a builder and of every module of ours that it imports, directly or not, in the order of their paths."""
-    return _sha256(sorted(_reached((module,), root)), root)
+    return _sha256(sorted(reached((module,), root)), root)
 
 
 @cache
@@ -53,7 +53,7 @@ def report_files(source: str, root: Path = ROOT) -> list[str]:
     """The files that `report_sha256` covers, as paths below root."""
     rebuilds = (root / "cards" / "reproductions" / source).glob("*.json")
     quoted = [*QUOTED, f"cards/prose/{source}.md", *(path.relative_to(root).as_posix() for path in rebuilds)]
-    return sorted({"cards/dataset.md.jinja", *quoted, *_reached(REPORT, root)})
+    return sorted({"cards/dataset.md.jinja", *quoted, *reached(REPORT, root)})
 
 
 def tools() -> dict[str, str]:
@@ -73,12 +73,15 @@ def tools_and_commit() -> dict[str, str]:
 
 
 @cache
-def _reached(modules: tuple[str, ...], root: Path) -> frozenset[str]:
-    """Paths below root of some modules and of all modules of PACKAGES that they import, directly or not."""
+def reached(modules: tuple[str, ...], root: Path = ROOT, without: frozenset[str] = frozenset()) -> frozenset[str]:
+    """Paths below root of some modules and of all modules of PACKAGES that they import, directly or not.
+
+    without: paths that are left out, with what they alone import.
+    """
     found, queue = set[str](), list(modules)
     while queue:
         path = _path(queue.pop(), root)
-        if path is None or path in found:
+        if path is None or path in found or path in without:
             continue
         found.add(path)
         queue += [name for name in _imports(_content(root / path)) if name.split(".")[0] in PACKAGES]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -15,7 +16,7 @@ import pyarrow as pa
 from builders.errors import SourceError
 from cards.front_matter import parse_front_matter, split_front_matter, tables_by_config
 from cards.manifest import Manifest, Table
-from pipelines.release.resolution import REFUSALS, Files, resolve_files
+from pipelines.release.resolution import Files, resolve_files
 
 if TYPE_CHECKING:
     from datasets import DatasetInfo
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 OTHER_METADATA = (".huggingface.yaml", "dataset_infos.json")
 # Keys of a config that read other columns or rows of the same files.
 READING_KEYS = ("columns", "features", "filters", "on_bad_files")
+# What the functions of `datasets` raise for a `dataset_info` that they do not expect.
+REFUSALS = (ValueError, TypeError, AttributeError, LookupError, AssertionError, OSError, RuntimeError)
+COMPARES_INFO = find_spec("datasets") is not None  # which reads `dataset_info`
 TYPE_NAMES = {pa.float64(): "float64", pa.bool_(): "bool"}  # where Arrow has another name than a manifest
 
 
@@ -126,7 +130,7 @@ def _compare_configs(front_matter: Mapping[str, Any]) -> list[str]:
 
 def _compare_infos(front_matter: Mapping[str, Any], manifest: Manifest) -> list[str]:
     """How the columns, splits and row counts of `dataset_info`, where it is given, differ from those of the manifest."""
-    if front_matter.get("dataset_info") is None:
+    if front_matter.get("dataset_info") is None or not COMPARES_INFO:
         return []
     from datasets.info import DatasetInfosDict
 

@@ -217,7 +217,7 @@ def read_signer(path: Path) -> Signer:
     if not IS_INSTALLED:
         raise UsageError(
             "--sign needs the package cryptography",
-            todo="python -m pip install 'embedding-datasets[sign]'; or sign with openssl (docs/reproducibility.md)",
+            todo=f"python -m pip install '{installation.DISTRIBUTION}[sign]'; or sign with openssl (docs/reproducibility.md)",
         )
     try:
         key = serialization.load_pem_private_key(_read_key(path), password=None)
@@ -327,7 +327,7 @@ def _read_public_key(path: Path) -> Verify:
     if not IS_INSTALLED:
         raise UsageError(
             "--statement needs the package cryptography",
-            todo="python -m pip install 'embedding-datasets[sign]'; or verify with openssl (docs/reproducibility.md)",
+            todo=f"python -m pip install '{installation.DISTRIBUTION}[sign]'; or verify with openssl (docs/reproducibility.md)",
         )
     try:
         if not path.is_file():

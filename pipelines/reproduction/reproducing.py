@@ -13,7 +13,7 @@ from builders.errors import DatasetError, ReleaseError, SourceError
 from builders.licenses import permits_derivatives
 from cards import markdown
 from cards.manifest import Manifest
-from pipelines.build_report.outcomes import error_to_json
+from pipelines.build_report.records import error_to_json
 from pipelines.checking.text import changes_page
 from pipelines.process.files import locked
 from pipelines.process.stages import stage

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from builders.errors import UsageError
 from cards.scores import Baseline, Labels, Reads
+from pipelines.process import installation
 
 Values = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -106,7 +107,7 @@ def require_packages() -> None:
         raise UsageError(
             "packages for baselines are missing",
             found=f"not installed: {', '.join(missing)}",
-            todo="pip install 'embedding-datasets[scores]'",
+            todo=f"pip install '{installation.DISTRIBUTION}[scores]'",
         )
 
 

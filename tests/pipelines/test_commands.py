@@ -116,7 +116,7 @@ def test_parallel_jobs_give_the_same_result(tmp_path: Path, names: tuple[str, ..
         (["accept"], 2, ["required", "REPORT"]),
         (["accept", "nowhere.json"], 1, ["no build report found", "nowhere.json"]),
         (["accept", "README.md"], 1, ["not a build report", "README.md"]),
-        (["diff", "tests"], 2, ["name two releases", "diff cedr@1.0.0 cedr@2.0.0"]),
+        (["diff", "tests"], 2, ["name two datasets", "diff cedr@1.0.0 cedr@2.0.0"]),
         (["diff", "nowhere", "tests"], 2, ["no such folder", "ORG/NAME@REVISION"]),
         (["publish", "rubq"], 2, ["--org"]),
         (["score"], 2, ["NAME"]),

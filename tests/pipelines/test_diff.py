@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import embedding_datasets as ed
 from builders.errors import ReleaseError, UsageError
 from cards.manifest import Manifest, Recipe, encode
-from pipelines.diff import diff
 from pipelines.make import BuildResult, BuildSettings, make
 from pipelines.release import comparison, folder, parquet
 from pipelines.release.comparison import Change
@@ -180,7 +180,7 @@ def test_diff_lists_different_rows_and_figures(two_builds: tuple[BuildResult, Bu
     assert (process.returncode, process.stderr) == (1, "")
     assert process.stdout.startswith("different rows\n")
     [table] = [line for line in process.stdout.splitlines() if line.startswith("default/dev")]
-    assert table.split() == ["default/dev", "14", "14", "0", "0", "1"]
+    assert table.split() == ["default/dev", "14", "14", "13", "1", "0", "0"]
     assert max(map(len, process.stdout.splitlines())) <= 80
     assert '"id": "0"' in process.stdout
     assert "Совсем другая гипотеза." in process.stdout
@@ -211,18 +211,20 @@ def test_diff_reads_the_rows_and_not_only_the_manifest(two_builds: tuple[BuildRe
     data = two_builds[0].manifest.files[0].path
     (two_builds[0].release_dir / data).write_bytes((two_builds[1].release_dir / data).read_bytes())
     with pytest.raises(ReleaseError, match="the release is damaged") as caught:
-        diff(str(two_builds[0].release_dir), str(two_builds[1].release_dir))
+        ed.diff(two_builds[0].release_dir, two_builds[1].release_dir)
     assert "has changed" in str(caught.value)
 
 
 def test_diff_rejects_paths_without_a_valid_release(
     two_builds: tuple[BuildResult, BuildResult], tmp_path: Path
 ) -> None:
-    with pytest.raises(UsageError, match="no such folder") as caught:
-        diff(str(two_builds[0].release_dir), "org/nothing")
-    assert "ORG/NAME@TAG" in str(caught.value)
-    with pytest.raises(ReleaseError, match="not a release directory"):
-        diff(str(tmp_path), str(two_builds[0].release_dir))
-    folder.write_json(two_builds[0].release_dir / "manifest.json", {"tables": [], "content_sha256": ""})
+    (tmp_path / "empty").mkdir()
+    release_dir = two_builds[0].release_dir
+    with pytest.raises(UsageError, match="no such folder or file") as caught:
+        ed.diff(release_dir, "no/such/folder")
+    assert "ORG/NAME@REVISION" in str(caught.value)
+    with pytest.raises(UsageError, match="the folder holds no dataset"):
+        ed.diff(tmp_path / "empty", release_dir)
+    folder.write_json(release_dir / "manifest.json", {"tables": [], "content_sha256": ""})
     with pytest.raises(ReleaseError, match="invalid manifest"):
-        diff(str(two_builds[0].release_dir), str(two_builds[1].release_dir))
+        ed.diff(release_dir, two_builds[1].release_dir)

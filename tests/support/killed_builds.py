@@ -1,9 +1,9 @@
 """Build or export one dataset repeatedly, and kill each run (SIGKILL) a few steps later than the previous one.
 
-Run as `python -m tests.support.killed_builds JOB.json`: by test_make.py over an older release, by test_miracl_checkpoints.py
-without one, by test_export.py for exports. Prints the number of steps of a complete run. A step is a Python audit event that
-names a path below the watched folder (outputs or cache): open, mkdir, rename, remove and so on. The lookup of the system call
-that exchanges two folders is a step too.
+Run as `python -m tests.support.killed_builds JOB.json`: by test_make.py over an older release, by test_miracl_checkpoints.py,
+test_pikabu.py and test_multi_para_crawl.py without one, by test_export.py for exports. Prints the number of steps of a complete
+run. A step is a Python audit event that names a path below the watched folder (outputs or cache): open, mkdir, rename, remove
+and so on. The lookup of the system call that exchanges two folders is a step too.
 """
 
 import json
@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from builders import catalogue
+from builders.reading import lines
+from builders.shaping import popularity
 from pipelines.exporting.export import write_export
 from pipelines.exporting.sets import Choices, find_releases, select_sets
 from pipelines.make import BuildSettings, make
@@ -58,6 +60,8 @@ def main() -> None:
     job = json.loads(Path(sys.argv[1]).read_text())
     if not job["exchange"]:
         staging._exchange = lambda *_: False
+    if "batch" in job:
+        lines.BATCH = popularity.BATCH_ROWS = job["batch"]
     for step in range(0, job["most"], job.get("every", 1)):
         output = Path(job["folder"]) / f"{step:03d}" / "outputs"
         if "old" in job:

@@ -35,7 +35,7 @@ from tests.support.loopback_xet import XetError, XetStore
 WRITER, READER, EXPIRED = "hf_writer_token", "hf_reader_token", "hf_expiredToken"
 FINE_GRAINED = "hf_fineGrained_token"
 ROLES = {WRITER: "write", READER: "read", FINE_GRAINED: "fineGrained"}
-STALE_PARENT = "A commit has happened since. Please refresh and try again."
+STALE_PARENT = "The branch was updated since you opened this page. Please refresh and try again."
 TIMESTAMP = "2024-01-01T00:00:00.000Z"
 SAFE = string.punctuation + " "  # allowed in a header; other characters are written as %XX
 XET_TOKENS = {"read": "xet-read-token", "write": "xet-write-token"}
@@ -159,10 +159,10 @@ class LoopbackHub:
     """The Hub: serves on a free port while its context is open.
 
     repos: by name. objects: uploaded content of large files by SHA-256. xet: the Xet store, where they may come from. log:
-    requests so far. collections: by slug. renamed: new names of repositories. user_agents: of each request, by its path.
-    before_answer: functions by path fragment; each runs once, before the next request whose path contains the fragment is
-    answered. fail_at: faults by path fragment, for every such request. otherwise: answers every request instead of this Hub,
-    whose own answer it may ask for.
+    requests so far. collections: by slug. renamed: new names of repositories. user_agents: of each request, by its path. ranges:
+    of bytes, that were asked for so far. before_answer: functions by path fragment; each runs once, before the next request whose
+    path contains the fragment is answered. fail_at: faults by path fragment, for every such request. otherwise: answers every
+    request instead of this Hub, whose own answer it may ask for.
     """
 
     def __init__(self) -> None:
@@ -175,6 +175,7 @@ class LoopbackHub:
         self.log: list[LoggedRequest] = []
         self.before_answer: dict[str, Callable[[], object]] = {}
         self.user_agents: dict[str, str] = {}
+        self.ranges: list[str] = []
         self.fail_at: dict[str, Fault] = {}
         self.always: Fault | None = None
         self.otherwise: Callable[[Request, Callable[[], Answer]], Answer] = lambda _, usual: usual()
@@ -208,8 +209,9 @@ class LoopbackHub:
             return copy.deepcopy(self.repos), dict(self.objects)
 
     def restore(self, state: Any) -> None:
-        """Restore content returned by `state`, and clear the log."""
+        """Restore content returned by `state`, clear the log, and remove all injected faults."""
         with self._lock:
+            self.stop_failing()
             self.repos, self.objects = copy.deepcopy(state[0]), dict(state[1])
             self.log = []
 
@@ -232,6 +234,34 @@ class LoopbackHub:
                 if content is not None:
                     tree[path] = Blob(content, _is_lfs(path, len(content)))
             return repository.add(branch, Commit(tree, parent, title, ""))
+
+    def create(self, repo: str, files: dict[str, bytes | None]) -> str:
+        """Create a public repository of somebody else, and return the sha of its files."""
+        with self._lock:
+            self.repos[repo] = Repo(private=False)
+            self.repos[repo].add("main", Commit({}, None, "initial commit", ""))
+            return self.commit(repo, files)
+
+    def rename(self, old: str, new: str) -> None:
+        """Rename a repository; its old name leads to the new one."""
+        self.repos[new] = self.repos.pop(old)
+        self.renamed[old] = new
+
+    def squash(self, repo: str) -> str:
+        """Make the files of main its only commit, and return its sha."""
+        repository = self.repos[repo]
+        tree = repository.commits[repository.branches["main"]].tree
+        return repository.add("main", Commit(tree, None, "squashed", ""))
+
+    def forget(self, repo: str, sha: str) -> None:
+        """Lose a commit, which no ref leads to."""
+        del self.repos[repo].commits[sha]
+
+    def lose(self, repo: str, path: str, revision: str) -> str:
+        """Lose the content of a file, and return what happens to whoever asks for it."""
+        sha = self.sha(self.repos[repo], revision)
+        self.fail_at[f"/{sha}/{path}"] = Fault(status=404, headers={"X-Error-Code": "EntryNotFound"})
+        return "has lost its content"
 
     def sha(self, repo: Repo, revision: str) -> str:
         """Resolve a tag, branch or commit to a commit hash."""
@@ -534,7 +564,7 @@ def _branch(hub: LoopbackHub, request: Request, repo: str, revision: str) -> Ans
     if revision.startswith("refs/"):
         raise HubError(400, f"Invalid reference for a branch: {revision}")
     if revision in repository.branches:
-        raise HubError(409, f"Reference already exists: {revision}")
+        raise HubError(409, f"Reference refs/heads/{revision} already exists")
     repository.branches[revision] = hub.sha(repository, request.json.get("startingPoint", "main"))
     repository.moves.append((revision, repository.branches[revision]))
     return _json({})
@@ -588,6 +618,8 @@ def _commit(hub: LoopbackHub, request: Request, repo: str, revision: str) -> Ans
     hub.sha(repository, revision)
     if head["key"] != "header" or revision not in repository.branches:
         raise HubError(400, "a commit must begin with a header, and its target must be a branch")
+    if not operations:  # as where a body was cut after its first line
+        raise HubError(400, "Add a line with the key `lfsFile`, `file` or `deletedFile`")
     payload = head["value"]
     parent = payload.get("parentCommit", repository.branches[revision])
     is_pull_request = "create_pr" in request.query
@@ -800,6 +832,7 @@ def _handler(hub: LoopbackHub) -> type[BaseHTTPRequestHandler]:
             with suppress(OSError):  # the client may disconnect
                 url = urlsplit(self.path)
                 hub.user_agents[url.path] = self.headers.get("User-Agent", "")
+                hub.ranges += self.headers.get_all("Range", [])
                 self._reply(hub._next_fault(url.path), url)
 
         do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = handle_request  # noqa: N815  names set by the base class

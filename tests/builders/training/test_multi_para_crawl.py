@@ -1,14 +1,24 @@
-"""MultiParaCrawl: the members of the archive, and the pool."""
+"""MultiParaCrawl: the members of the archive, the pool, and builds that are killed."""
 
+import json
+import os
+import subprocess
+import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from builders.errors import SourceError
+from builders.reading import lines
+from builders.shaping import popularity
 from builders.spec import Raw
-from builders.training.multi_para_crawl import BITEXT, SOURCE
-from pipelines.make import GOLDEN
+from builders.training.multi_para_crawl import BITEXT, CONFIG, SOURCE
+from pipelines.make import GOLDEN, BuildResult, make
+from tests.support.paths import ROOT
+from tests.support.releases import definition_of, sample_settings
 from tests.support.training import build_golden, table_of
 
 NAME = "multi-para-crawl-contrastive"
@@ -40,3 +50,45 @@ def test_a_missing_line_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(SourceError, match="different numbers of lines"):
         build_golden(NAME, tmp_path, remove_the_last_line)
+
+
+@pytest.mark.slow
+def test_a_killed_build_resumes_with_the_first_batch_that_is_not_finished(
+    golden_release: Callable[..., BuildResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sample has 19 pairs, here ten batches."""
+    job = {"dataset": NAME, "version": "1.0.0", "golden": str(GOLDEN), "folder": str(tmp_path / "killed"), "batch": 2}
+    job |= {"exchange": True, "most": 1_000, "every": 17, "below": "cache"}
+    (tmp_path / "job.json").write_text(json.dumps(job))
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.support.killed_builds", str(tmp_path / "job.json")],
+        cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    undisturbed, stored, resumed = golden_release(NAME, "1.0.0"), list[int](), list[int]()
+    write_batch = popularity._store_batch
+
+    def write_and_record(folder: Path, **batch: Any) -> None:
+        stored.append(int(folder.stem))
+        write_batch(folder, **batch)
+
+    monkeypatch.setattr(popularity, "_store_batch", write_and_record)
+    monkeypatch.setattr(popularity, "BATCH_ROWS", 2)
+    monkeypatch.setattr(lines, "BATCH", 2)
+    for folder in sorted((tmp_path / "killed").iterdir())[:-1]:
+        finished = [
+            path.name for path in folder.glob(f"cache/checkpoints/*/*/{CONFIG}-all*/*") if path.suffix != ".part"
+        ]
+        result = make(definition_of(NAME), "1.0.0", sample_settings(folder))
+        for field in ("content_sha256", "dropped", "observed"):
+            assert getattr(result.manifest, field) == getattr(undisturbed.manifest, field)
+        [file] = (result.release_dir / path.path for path in result.manifest.files)
+        assert file.read_bytes() == (undisturbed.release_dir / file.relative_to(result.release_dir)).read_bytes()
+        if result.state != "up to date":
+            assert [*map(int, sorted(finished)), *stored] == [*range(10)], "each batch is written once"
+            resumed.append(len(finished))
+        assert not list(folder.glob("cache/checkpoints/*/*"))
+        stored.clear()
+    assert resumed == sorted(resumed)
+    assert {0, 10} < {*resumed}
+    assert len({*resumed}) > 4, "most were killed while they read"

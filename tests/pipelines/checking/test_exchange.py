@@ -1,4 +1,4 @@
-"""The formats in which other programs read a check: Markdown, GitHub's annotations, SARIF."""
+"""The formats in which other programs read a check: Markdown, GitHub's annotations, SARIF, a badge; and all of them at once."""
 
 import json
 from pathlib import Path
@@ -51,3 +51,48 @@ def test_sarif_is_one_log_of_all_datasets_with_what_could_not_be_checked(tmp_pat
     [invocation] = ran["invocations"]
     assert invocation["executionSuccessful"] is False
     assert "none" in invocation["toolExecutionNotifications"][0]["message"]["text"]
+
+
+def test_one_check_prints_a_format_and_writes_the_others(tmp_path: Path) -> None:
+    data, out = write(tmp_path), tmp_path / "out"
+    out.mkdir()
+    names = {"markdown": "check.md", "sarif": "check.sarif", "badge": "badge.json"}
+    options = [argument for form, name in names.items() for argument in (f"--{form}", str(out / name))]
+    printed = run("check", str(data), "--format", "github", *options)
+    assert printed.stdout == run("check", str(data), "--format", "github").stdout
+    head, *page = (out / "check.md").read_text("utf-8").splitlines()
+    assert head == "<!-- embedding-datasets check -->"
+    assert page == run("check", str(data), "--format", "markdown").stdout.splitlines()
+    assert (out / "check.sarif").read_text("utf-8") == run("check", str(data), "--format", "sarif").stdout.rstrip("\n")
+    assert json.loads((out / "badge.json").read_text("utf-8")) == {
+        "schemaVersion": 1, "label": "embedding data", "message": "4 warnings", "color": "yellow", "isError": False,
+    }  # fmt: skip
+    assert run("check", str(data), *options).returncode == 0, "what a check wrote, the next one replaces"
+    (out / "check.sarif").write_text('{"version": "2.1.0", "runs": []}', "utf-8")
+    refused = run("check", str(data), "--sarif", str(out / "check.sarif"))
+    assert (refused.returncode, "not a report of a check that this package wrote" in refused.stderr) == (2, True)
+
+
+def test_what_could_not_be_checked_is_in_the_markdown_and_on_the_badge(tmp_path: Path) -> None:
+    page, badge = tmp_path / "check.md", tmp_path / "badge.json"
+    ended = run("check", str(write(tmp_path)), "none/|a", "--markdown", str(page), "--badge", str(badge))
+    assert ended.returncode == 2
+    *_, heading, _, reason, _ = page.read_text("utf-8").split("\n")[:-1]
+    assert heading == "### none/&#124;a"
+    assert reason.startswith("not checked: no such folder or file")
+    written = json.loads(badge.read_text("utf-8"))
+    assert (written["message"], written["color"], written["isError"]) == ("1 not checked", "lightgrey", True)
+
+
+def test_the_badge_of_several_datasets_has_the_worst_verdict(tmp_path: Path) -> None:
+    sound = {"text": "a plain text of the test", "label": 1}
+    write_json_lines(tmp_path / "broken" / "train.jsonl", {"text": None, "label": 0}, sound)
+    badge = tmp_path / "badge.json"
+    assert run("check", str(tmp_path / "broken"), str(write(tmp_path)), "--badge", str(badge)).returncode == 4
+    written = json.loads(badge.read_text("utf-8"))
+    assert (written["message"].partition(",")[0], written["color"]) == ("defective", "red")
+
+
+def test_reports_are_not_for_comparisons_and_organisations(tmp_path: Path) -> None:
+    for option in (["--against", "published"], ["--org", "ORG"]):
+        assert run("check", "cedr", "--badge", str(tmp_path / "b"), *option).returncode == 2

@@ -8,9 +8,8 @@ from typing import Any
 from cards.evidence import Quote
 from cards.manifest import Finding
 from pipelines.audit.copies.duplicates import FOLDED_DETAIL
-from pipelines.checking.text import check_page, difference_page, finding_name
+from pipelines.checking.text import check_page, finding_name
 from pipelines.process.tables import fold, table
-from pipelines.release.comparison import Change
 
 LONG = "a-rather-long-name-of-a-config-that-somebody-chose-and-nobody-shortened"
 
@@ -77,34 +76,6 @@ def test_a_check_fits_80_columns() -> None:
     assert "\x1b" not in page
     problem = check_page(report(problems=[words, "x" * 200], failed_on=["split_leak:0.1%"] * 9), [])
     assert max(widths(problem)) <= 80
-
-
-def test_a_difference_fits_80_columns() -> None:
-    rows = [{"text": "word " * 60, "label": [1, 2], "id": "x" * 90}]
-    changed = Change(
-        LONG, "test", "changed", 10**7, 10**7, columns=("-label (int64)",) * 9, added=5, examples={"added": rows}
-    )
-    side = {"dataset": LONG, "version": "1.0.0", "content_sha256": "0" * 64, "name": "/".join([LONG] * 3)}
-    figures = {
-        "statistics / test / text_statistics / labels / " + LONG: [1, 2.5],
-        "option / words": ["word " * 90, None],
-        "dropped / " + LONG * 2: [10**9, 10**9],
-    }
-    difference = {"same": False, "a": side, "b": side, "tables": [changed], "figures": figures, "equal_figures": 3}
-    page = "\n".join(difference_page(difference))
-    assert max(widths(page)) <= 80
-
-
-def test_long_names_of_figures_keep_their_beginning_and_end() -> None:
-    name = "text_statistics / " + "x" * 80 + " / count"
-    difference = {
-        "same": False, "a": dict.fromkeys(("dataset", "version", "content_sha256", "name"), "a"), "tables": [],
-        "b": dict.fromkeys(("dataset", "version", "content_sha256", "name"), "b"), "equal_figures": 0,
-        "figures": {f"statistics / test / {name}": [1, 2]},
-    }  # fmt: skip
-    [line] = [line for line in difference_page(difference) if line.startswith("text: ")]
-    assert "..." in line
-    assert ": count  1  2" in line
 
 
 def test_a_table_without_a_width_has_a_line_for_each_row() -> None:

@@ -11,8 +11,7 @@ import polars as pl
 import pytest
 
 from pipelines.checking.corpora import open_corpus
-from pipelines.decontamination.engines import Engine, read_results, run_partitions
-from pipelines.decontamination.ray_engine import PACKAGES
+from pipelines.decontamination.engines import PACKAGES, Engine, read_results, run_partitions
 from tests.pipelines.decontamination.test_clean import content, run_scan
 from tests.pipelines.decontamination.test_engines import wait_until
 from tests.support.benchmark_tables import LATIN, sentence
@@ -20,6 +19,7 @@ from tests.support.buckets import open_bucket, upload
 from tests.support.clusters import blind_node, finish, open_cluster, start_scan
 from tests.support.corpus_work import list_texts
 from tests.support.foreign import write_json_lines
+from tests.support.loopback_hub import Blob, Commit, LoopbackHub, Repo
 from tests.support.paths import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.extra("ray")]
@@ -115,6 +115,30 @@ def test_a_corpus_on_s3_is_read_by_the_nodes(scanned: Path) -> None:
         ):
             finish(driver)
     assert_equal(scanned)
+
+
+@pytest.mark.skipif(not CAN_HIDE, reason="no right to hide a folder from a process")
+def test_a_corpus_on_the_hub_is_read_by_the_nodes(scanned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They see no file of it, nor of the cache, which has none."""
+    name, tree = "hf://datasets/org/corpus", content(scanned / "corpus")
+    with LoopbackHub() as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.url)
+        hub.repos["org/corpus"] = Repo(private=False)
+        hub.repos["org/corpus"].add(
+            "main", Commit({path: Blob(tree[path], lfs=False) for path in tree}, None, "first", "")
+        )
+        with start_scan(scanned, 2_000, name, *OPTIONS, "--matches", "local.parquet") as local:
+            finish(local)
+        hidden = scanned / "cache", scanned / "hidden", scanned / "corpus"
+        with (
+            open_cluster() as cluster,
+            blind_node(cluster.address, *hidden),
+            start(scanned, cluster.address, name) as driver,
+        ):
+            finish(driver)
+        assert sum("/resolve/" in request.path for request in hub.log) > 2 * 2 * len(tree["a.jsonl"]) // 2_000
+    assert_equal(scanned)
+    assert not [path for path in (scanned / "cache").rglob("*") if path.is_file()]
 
 
 def test_tasks_follow_the_processors_of_the_nodes(tmp_path: Path) -> None:

@@ -29,11 +29,11 @@ from pipelines.decontamination.engines import (
     open_checkpoints,
     read_results,
     result_path,
+    run_on_ray,
     run_partitions,
     scan_digest,
     write_result,
 )
-from pipelines.decontamination.ray_engine import run_on_ray
 from tests.support.corpus_work import fail, kill_always, kill_once, list_texts
 from tests.support.foreign import write_json_lines
 from tests.support.paths import ROOT

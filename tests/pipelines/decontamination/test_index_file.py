@@ -14,7 +14,7 @@ import pytest
 
 from builders.errors import SourceError
 from pipelines.decontamination import index_file
-from pipelines.decontamination.index_file import KEY, TextIndex, read_index, read_index_tables, write_index
+from pipelines.decontamination.index_file import KEY, TextIndex, read_index, read_index_header, write_index
 from pipelines.decontamination.indexing import index_tables
 from tests.support.benchmark_tables import index_of, retrieval, sentence, similarity
 from tests.support.paths import ROOT
@@ -98,7 +98,7 @@ def test_an_index_without_texts_can_be_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.99])
-@pytest.mark.parametrize("read", [read_index, read_index_tables])
+@pytest.mark.parametrize("read", [read_index, read_index_header])
 def test_a_truncated_file_is_refused(path: Path, share: float, read: Callable[[Path], Any]) -> None:
     whole = path.read_bytes()
     path.write_bytes(whole[: int(len(whole) * share)])
@@ -110,7 +110,7 @@ def test_a_truncated_file_is_refused(path: Path, share: float, read: Callable[[P
 def test_what_an_index_is_of_is_read_without_its_texts(path: Path) -> None:
     tables, whole = read_index(path).tables, path.read_bytes()
     path.write_bytes(whole[:4] + bytes(1000) + whole[1004:])
-    assert read_index_tables(path) == tables
+    assert read_index_header(path).tables == tables
     with pytest.raises(SourceError, match="truncated, damaged"):
         read_index(path)
 

@@ -17,11 +17,11 @@ import pytest
 from builders import tasks
 from builders.errors import ReleaseError, SourceError, UsageError
 from builders.shaping.folding import hash_texts
+from pipelines.audit.copies import near_duplicates
 from pipelines.audit.findings import name_rows
 from pipelines.audit.tables import model_input
 from pipelines.checking.batches import LABEL_SCHEMA, TEXT_SCHEMA, TextBatch
 from pipelines.checking.datasets import ForeignOptions, read_tables
-from pipelines.decontamination import indexing
 from pipelines.decontamination.index_file import Record, arrange_index, join_indexes, read_index
 from pipelines.decontamination.indexing import IndexedDataset, from_foreign, from_release, index_tables
 from pipelines.decontamination.matching import find_matches
@@ -65,7 +65,7 @@ def test_every_text_has_an_entry_with_the_row_that_it_is_of(tmp_path: Path) -> N
 
 
 def test_equal_rows_without_ids_have_the_names_of_the_audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(indexing, "BATCH_ROWS", 4)
+    monkeypatch.setattr(near_duplicates, "BATCH_ROWS", 4)
     same = classification("same", ["one", "two", "one", "one", "three", "two", "one"], [0] * 7)
     names = name_rows(same.frames["default"]["test"], pl.Series(range(7), dtype=pl.UInt32)).to_list()
     assert index_of([same], tmp_path).columns["row"].to_pylist() == names
@@ -140,7 +140,7 @@ def test_the_bytes_are_the_same_with_other_batches_threads_and_hash_seeds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     index_tables(some_datasets(), tmp_path / "one")
-    monkeypatch.setattr(indexing, "BATCH_ROWS", 7)
+    monkeypatch.setattr(near_duplicates, "BATCH_ROWS", 7)
     monkeypatch.setattr("builders.batches.os.cpu_count", lambda: 1)
     index_tables(some_datasets(), tmp_path / "two")
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()

@@ -2,10 +2,8 @@
 datasets are on a Hub in memory, a few rows each in the layouts that mteb publishes.
 """
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -17,53 +15,17 @@ from pipelines.decontamination import mteb_tasks
 from pipelines.decontamination.index_file import read_index, read_record
 from pipelines.decontamination.mteb_tasks import find_mteb_datasets, index_mteb
 from pipelines.hub import client
-from tests.support.loopback_hub import Blob, Commit, Fault, LoopbackHub, Repo
-from tests.support.publishing import patience
+from pipelines.mteb_tasks.registry import describe_dataset
+from tests.support.loopback_hub import Fault, LoopbackHub
+from tests.support.mteb_hub import card, mteb_hub, parquet, publish
 
 pytestmark = pytest.mark.extra("mteb")
 
 
-def parquet(**columns: list[Any]) -> bytes:
-    frame = pl.DataFrame(columns)
-    path = Path("table.parquet")
-    frame.write_parquet(path)
-    return path.read_bytes()
-
-
-def card(*configs: str, **paths: str) -> bytes:
-    """The front matter of a repository: the path of each split, below a folder for each config."""
-    files = [
-        {
-            "config_name": config,
-            "data_files": [{"split": split, "path": f"{config}/{path}"} for split, path in paths.items()],
-        }
-        for config in configs
-    ]
-    return f"---\n{json.dumps({'configs': files})}\n---\n".encode()
-
-
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackHub]:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("EMBEDDING_DATASETS_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_DISABLE_XET", True)
-    monkeypatch.delenv("HF_TOKEN", raising=False)
-    with LoopbackHub() as server:
-        connect = client.connect
-        monkeypatch.setattr(client, "connect", lambda: connect(endpoint=server.url, token=False, patience=patience()))
+    with mteb_hub(tmp_path, monkeypatch) as server:
         yield server
-
-
-def publish(hub: LoopbackHub, task: str, files: dict[str, bytes], *, gated: bool = False) -> None:
-    """Put the files of a task's dataset where mteb looks for them: under its name, at its revision."""
-    import mteb
-
-    dataset = mteb.get_task(task).metadata.dataset
-    tree = {path: Blob(content, path.endswith(".parquet")) for path, content in files.items()}
-    repo = hub.repos.setdefault(dataset["path"], Repo(private=False))
-    repo.gated, repo.branches["main"] = gated, dataset["revision"]
-    repo.commits[dataset["revision"]] = Commit(tree, None, "as mteb reads it", "")
 
 
 def publish_tasks(hub: LoopbackHub) -> None:
@@ -189,7 +151,7 @@ def test_parts_of_a_subset_are_read_and_other_subsets_are_not(hub: LoopbackHub, 
 
     publish_tasks(hub)
     russian = mteb.get_task("MIRACLReranking", hf_subsets=["ru"])
-    dataset = mteb_tasks._describe("mteb/MIRACLReranking", russian.metadata.dataset["revision"], [russian])
+    dataset = describe_dataset([russian])
     part = mteb_tasks._index_dataset(client.connect(), dataset, tmp_path / "parts")
     found = read_index(part)
     texts = ["A title of a passage", "a distractor", "a question in Russian"]

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.planted_leaks import fold, is_match, jaccard
 from pipelines.checking.batches import LABEL_SCHEMA, TEXT_SCHEMA, TextBatch
-from pipelines.decontamination.index_file import load_lookup
+from pipelines.decontamination.index_file import arrange_index, read_index
 from pipelines.decontamination.indexing import index_tables
 from pipelines.decontamination.matching import find_matches
 from tests.support.benchmark_tables import LATIN, SYLLABLES, classification, sentence, similarity, store_texts
@@ -107,7 +107,7 @@ def test_ten_thousand_planted_leaks_are_found_and_nothing_else(tmp_path: Path) -
     pairs = [(sentence(source, 5 + number % 30), sentence(source, 5 + number % 30)) for number in range(3_000)]
     datasets = [classification("texts", texts, [0] * len(texts)), similarity("pairs", pairs, [1.0] * len(pairs))]
     tables = index_tables(datasets, tmp_path / "index")
-    lookup = load_lookup(tmp_path / "index")
+    lookup = arrange_index(read_index(tmp_path / "index"))
     names = lookup.index.columns["row"].to_pylist()
     every = dict(zip([("texts", name, "text") for name in names], texts, strict=False))
     for number, (one, other) in enumerate(pairs):

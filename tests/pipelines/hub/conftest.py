@@ -18,6 +18,7 @@ from tests.support.first_contact import publish_golden_files
 from tests.support.loopback_hub import WRITER, LoopbackHub
 from tests.support.publishing import TERRA, changed_corpus, changed_pairs, publish, put_online, two_versions
 from tests.support.releases import sample_settings
+from tests.support.second_hub import second_hub
 
 
 @pytest.fixture(autouse=True)
@@ -26,9 +27,16 @@ def online(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return put_online(monkeypatch)
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test that is marked `both_hubs` on both loopback Hubs, others on the first one alone."""
+    if metafunc.definition.get_closest_marker("both_hubs"):
+        name, scope = ("organisation_state", "module") if "published" in metafunc.fixturenames else ("hub", "function")
+        metafunc.parametrize(name, [LoopbackHub, second_hub], ids=["first", "second"], indirect=True, scope=scope)
+
+
 @pytest.fixture
-def hub() -> Iterator[LoopbackHub]:
-    with LoopbackHub() as server:
+def hub(request: pytest.FixtureRequest) -> Iterator[Any]:
+    with getattr(request, "param", LoopbackHub)() as server:
         yield server
 
 
@@ -49,7 +57,7 @@ def run(hub: LoopbackHub, work_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Ca
     publish_golden_files(monkeypatch, "http://127.0.0.1:9", work_dir)
     monkeypatch.setattr(ledger, "LEDGER", work_dir / "ledger.json")
     monkeypatch.setattr(client, "HfApi", lambda endpoint, **options: HfApi(endpoint=endpoint or hub.url, **options))
-    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", False)
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", not isinstance(hub, LoopbackHub))  # the second has no Xet
 
     def run_command(command: str, *arguments: str, token: str = WRITER) -> CompletedProcess[str]:
         monkeypatch.setenv("HF_TOKEN", token)

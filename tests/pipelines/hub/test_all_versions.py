@@ -38,6 +38,7 @@ def build(run: Run, *versions: str) -> None:
         assert built.returncode == 0, built.stderr
 
 
+@pytest.mark.both_hubs
 @pytest.mark.slow  # its rows by tag are a test of CI too: test_publishing_commands.py
 def test_cedr_2_0_0_and_then_1_0_0_load_their_rows_by_tag_and_main_is_2_0_0(
     hub: LoopbackHub, run: Run, work_dir: Path, tmp_path: Path
@@ -92,6 +93,7 @@ def test_all_versions_are_published_from_the_oldest_to_the_newest_once_all_are_b
     assert [json.loads(line)["state"] for line in again.stdout.splitlines()] == ["already published"] * 4
 
 
+@pytest.mark.both_hubs
 def test_a_dry_run_of_all_versions_plans_each_on_top_of_the_one_before(hub: LoopbackHub, run: Run) -> None:
     build(run, "1.0.0", "2.0.0", "3.0.0", "4.0.0")
 
@@ -130,6 +132,7 @@ def test_a_dry_run_of_all_versions_plans_each_on_top_of_the_one_before(hub: Loop
     ]  # fmt: skip
 
 
+@pytest.mark.both_hubs
 def test_a_dry_run_plans_older_versions_on_their_branches(hub: LoopbackHub, run: Run) -> None:
     build(run, "1.0.0", "2.0.0", "3.0.0", "4.0.0")
     assert run("publish", f"{CEDR}@4.0.0", "--org", "org", "--no-record").returncode == 0
@@ -145,6 +148,7 @@ def test_a_dry_run_plans_older_versions_on_their_branches(hub: LoopbackHub, run:
     assert [plan["changes"] for plan in planned] == [done["changes"] for done in published]
 
 
+@pytest.mark.both_hubs
 @pytest.mark.slow
 def test_after_a_version_that_fails_the_newer_ones_are_not_published(hub: LoopbackHub, run: Run) -> None:
     build(run, "1.0.0", "2.0.0", "3.0.0", "4.0.0")
@@ -157,6 +161,7 @@ def test_after_a_version_that_fails_the_newer_ones_are_not_published(hub: Loopba
     assert hub.repos[REPO].tags.keys() == {"v1.0.0"}
 
 
+@pytest.mark.both_hubs
 @pytest.mark.slow
 def test_taking_over_and_hand_edits_as_commands(hub: LoopbackHub, run: Run) -> None:
     build(run, "1.0.0", "2.0.0")

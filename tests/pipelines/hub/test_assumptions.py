@@ -178,7 +178,7 @@ LFS = {"lfs": {"sha256": "0" * 64, "size": 64, "pointerSize": 134}}
 
 
 OTHERWISE: list[tuple[int, str, Otherwise, str]] = [
-    (1, "no files", changed("/api/datasets$", lambda page: [{"id": one["id"]} for one in page]),
+    (1, "other files", changed("/api/datasets$", lambda page: [{"id": one["id"], "siblings": []} for one in page]),
      "whether its manifest is listed: False, and not True"),
     (1, "no private ones", changed("/api/datasets$", lambda page: [one for one in page if not one["private"]]),
      "whether its manifest is listed: not even the repository, and not True"),
@@ -407,10 +407,10 @@ def test_the_table_and_the_objects(hub: LoopbackHub, doctor: Callable[..., Any])
     done = doctor("org")
     assert done.returncode == 0
     lines = done.stdout.splitlines()
-    assert lines[2] == " 1  held                a private repository is listed with its files"
+    assert lines[2] == " 1  held                a private repository is listed, with all files or none"
     assert lines[-1] == f"org at {hub.url}: 3 held, 1 could not be asked"
     assert max(map(len, lines)) <= 80
-    assert "1, a private repository is listed with its files: held\n" in done.stderr
+    assert "1, a private repository is listed, with all files or none: held\n" in done.stderr
     hub.otherwise = lambda request, usual: changed("/commits/", lambda listed: listed[::-1])(hub, request, usual)
     done = doctor("org", "--json")
     objects = [json.loads(line) for line in done.stdout.splitlines()]

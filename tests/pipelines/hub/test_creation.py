@@ -9,7 +9,7 @@ from builders.errors import PublishError
 from pipelines.hub import repository
 from pipelines.hub.client import HubClient
 from pipelines.hub.planning import PublishOptions
-from tests.support.loopback_hub import Blob, Commit, Fault, LoopbackHub, Repo
+from tests.support.loopback_hub import Fault, LoopbackHub
 from tests.support.publishing import REPO, TERRA, Recovery, first, publish, verified_hash
 
 
@@ -25,14 +25,14 @@ def test_a_token_without_rights_in_the_organisation_is_told_what_it_may_not_crea
     assert hub.repos == {}
 
 
+@pytest.mark.both_hubs
 def test_a_repository_that_somebody_else_creates_meanwhile_is_planned_for_again(
     hub: LoopbackHub, options: PublishOptions, releases: Any
 ) -> None:
     dataset, outcome = first(releases())
 
     def create() -> None:
-        hub.repos[REPO] = Repo(private=False)
-        hub.repos[REPO].add("main", Commit({"notes.md": Blob(b"mine", lfs=False)}, None, "initial commit", ""))
+        hub.create(REPO, {"notes.md": b"mine"})
 
     hub.before_answer["/api/repos/create"] = create
     published = publish(hub, dataset, outcome, options)

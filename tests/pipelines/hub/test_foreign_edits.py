@@ -82,6 +82,7 @@ def test_another_order_of_keys_and_other_line_ends_do_not_count_as_edits(
     assert plan(hub, dataset, outcomes["2.0.0"], options).card_edits == ()
 
 
+@pytest.mark.both_hubs
 def test_a_card_that_was_deleted_is_written_again(
     hub: LoopbackHub, options: PublishOptions, first_published: Any
 ) -> None:
@@ -149,11 +150,12 @@ def create_repository(hub: LoopbackHub) -> None:
     publishing.login(endpoint=hub.url, token=WRITER).api.create_repo(REPO, repo_type="dataset")
 
 
+@pytest.mark.both_hubs
 @pytest.mark.usefixtures("theirs")
 def test_a_repository_with_data_of_somebody_else_is_refused(
     hub: LoopbackHub, options: PublishOptions, releases: Any
 ) -> None:
-    before = hub.state()[0]
+    before = hub.repos[REPO].moves.copy()
     with pytest.raises(PublishError, match="holds data, and no release of this package") as caught:
         publish(hub, *first(releases()), options)
     assert caught.value.exit_code == 5
@@ -162,7 +164,7 @@ def test_a_repository_with_data_of_somebody_else_is_refused(
         "dataset_infos.json, ..."
     )
     assert "--take-over" in str(caught.value)
-    assert hub.state()[0] == before
+    assert hub.repos[REPO].moves == before
 
 
 @pytest.mark.parametrize("data", ["manifest.json", "a.zip", "train/b.TXT", "c"])
@@ -186,6 +188,7 @@ def test_a_repository_with_a_card_and_without_data_can_be_published_to(
     assert TAG not in hub.repos[REPO].tags
 
 
+@pytest.mark.both_hubs
 def test_with_permission_what_the_repository_held_gets_a_tag_and_nothing_of_it_loads_with_the_release(
     hub: LoopbackHub, options: PublishOptions, releases: Any, theirs: str
 ) -> None:
@@ -208,10 +211,11 @@ def test_with_permission_what_the_repository_held_gets_a_tag_and_nothing_of_it_l
     assert not publish(hub, *first(releases()), options).plan.takes_over
 
 
+@pytest.mark.both_hubs
 def test_the_tags_of_strangers_are_named_and_kept_under_another_name(
     hub: LoopbackHub, options: PublishOptions, releases: Any, theirs: str
 ) -> None:
-    hub.repos[REPO].tags |= {"v1.0.0": theirs, "v9.0.0": theirs}
+    hub.repos[REPO].tags.update({"v1.0.0": theirs, "v9.0.0": theirs})
     with pytest.raises(PublishError, match=r"the tag v1\.0\.0 holds no release of this package") as caught:
         publish(hub, *first(releases()), options)
     assert caught.value.todo == "pass --take-over: it becomes before-embedding-datasets-v1.0.0"
@@ -224,6 +228,7 @@ def test_the_tags_of_strangers_are_named_and_kept_under_another_name(
     assert (second.plan.branch, hub.repos[REPO].branches["main"]) == ("main", second.commit)
 
 
+@pytest.mark.both_hubs
 def test_a_tag_of_an_earlier_take_over_at_another_commit_is_an_error(
     hub: LoopbackHub, options: PublishOptions, releases: Any, theirs: str
 ) -> None:
@@ -238,8 +243,7 @@ def test_a_tag_of_an_earlier_take_over_at_another_commit_is_an_error(
 def test_a_tag_of_an_earlier_take_over_that_somebody_creates_meanwhile_is_an_error_too(
     hub: LoopbackHub, options: PublishOptions, releases: Any, theirs: str
 ) -> None:
-    initial = hub.repos[REPO].commits[theirs].parent
-    assert initial is not None
+    initial = hub.repos[REPO].moves[0][1]
     hub.before_answer["/tag/"] = lambda: hub.repos[REPO].tags.update({TAG: initial})
     with pytest.raises(PublishError, match="that of another commit"):
         publish(hub, *first(releases()), replace(options, take_over=True))

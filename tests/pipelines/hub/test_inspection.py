@@ -123,6 +123,7 @@ def test_without_download_data_files_are_compared_by_the_digests_that_the_hub_li
     assert not [request for request in hub.log if request.path.endswith(".parquet")]
 
 
+@pytest.mark.both_hubs
 def test_every_tag_is_verified(hub: LoopbackHub, options: PublishOptions, releases: Any) -> None:
     dataset, outcomes = releases(RUBQ)
     for outcome in outcomes.values():
@@ -173,6 +174,7 @@ def test_a_pull_request_that_was_changed_before_its_merge_is_not_tagged(
     assert refs.tags["v2.0.0"] == again.commit == opened.commit
 
 
+@pytest.mark.both_hubs
 def test_a_file_of_others_that_would_be_loaded_is_named_before_anything_is_committed(
     hub: LoopbackHub, options: PublishOptions, first_published: Any
 ) -> None:

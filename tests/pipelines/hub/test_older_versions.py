@@ -12,7 +12,7 @@ from pipelines.hub import planning
 from pipelines.hub.planning import PublishOptions
 from pipelines.make import BuildSettings, make
 from pipelines.release import ledger
-from tests.support.loopback_hub import Commit, LoopbackHub, Repo
+from tests.support.loopback_hub import LoopbackHub
 from tests.support.publishing import (
     REPO,
     RUBQ,
@@ -31,6 +31,7 @@ from tests.support.publishing import (
 BRANCH = "release-v1.0.0"
 
 
+@pytest.mark.both_hubs
 @pytest.mark.parametrize("name", [TERRA, RUBQ])
 def test_an_older_version_gets_its_tag_and_main_stays_at_the_newest(
     hub: LoopbackHub, options: PublishOptions, releases: Any, name: str
@@ -61,6 +62,7 @@ def test_the_card_of_an_older_version_says_that_it_is_not_the_newest(
     assert "Not the newest" not in hub.tree(REPO)["README.md"].decode()
 
 
+@pytest.mark.both_hubs
 def test_the_branch_of_an_older_version_begins_at_the_version_before_it(
     hub: LoopbackHub, options: PublishOptions, releases: Any, settings: BuildSettings
 ) -> None:
@@ -79,20 +81,21 @@ def test_the_branch_of_an_older_version_begins_at_the_version_before_it(
     assert "figure.png" not in hub.tree(REPO, "v1.5.0")
 
 
+@pytest.mark.both_hubs
 def test_an_older_version_holds_no_file_of_a_newer_one_where_the_history_was_squashed(
     hub: LoopbackHub, options: PublishOptions, releases: Any
 ) -> None:
     dataset, outcomes = releases()
     publish(hub, dataset, outcomes["2.0.0"], options)
-    repository = hub.repos[REPO]
-    squashed = Repo(private=False)
-    squashed.add("main", Commit(repository.commits[repository.branches["main"]].tree, None, "squashed", ""))
-    hub.repos[REPO] = squashed
+    hub.squash(REPO)
+    gone = hub.repos[REPO].tags.pop("v2.0.0")
+    hub.forget(REPO, gone)
     publish(hub, dataset, outcomes["1.0.0"], options)
     assert hub.tree(REPO, "v1.0.0").keys() == {".gitattributes", *files_of(outcomes["1.0.0"])}
     assert verified_hash(hub.tree(REPO)) == outcomes["2.0.0"].manifest.content_sha256
 
 
+@pytest.mark.both_hubs
 def test_the_newest_version_counts_before_it_has_its_tag(
     hub: LoopbackHub, options: PublishOptions, releases: Any
 ) -> None:
@@ -105,6 +108,7 @@ def test_the_newest_version_counts_before_it_has_its_tag(
     assert_published(hub, outcomes, "1.0.0", "2.0.0")
 
 
+@pytest.mark.both_hubs
 def test_a_branch_with_commits_of_somebody_else_is_left_alone(
     hub: LoopbackHub, options: PublishOptions, releases: Any
 ) -> None:
@@ -119,6 +123,20 @@ def test_a_branch_with_commits_of_somebody_else_is_left_alone(
     assert hub.repos[REPO].tags.keys() == {"v2.0.0"}
 
 
+@pytest.mark.both_hubs
+def test_a_commit_without_changes_on_the_branch_is_nobodys(
+    hub: LoopbackHub, options: PublishOptions, releases: Any
+) -> None:
+    dataset, outcomes = releases()
+    publish(hub, dataset, outcomes["2.0.0"], options)
+    hub.repos[REPO].branches[BRANCH] = hub.repos[REPO].moves[0][1]
+    hub.commit(REPO, {}, branch=BRANCH)
+    assert publish(hub, dataset, outcomes["1.0.0"], options).state == "published"
+    assert hub.repos[REPO].branches.keys() == {"main"}
+    assert verified_hash(hub.tree(REPO, "v1.0.0")) == outcomes["1.0.0"].manifest.content_sha256
+
+
+@pytest.mark.both_hubs
 def test_a_branch_that_a_killed_run_left_behind_is_deleted_by_the_next_run(
     hub: LoopbackHub, options: PublishOptions, releases: Any
 ) -> None:
@@ -209,6 +227,7 @@ def test_the_ledger_records_versions_published_in_any_order(
         assert ledger.find_repositories(TERRA, version, options.ledger) == (REPO,)
 
 
+@pytest.mark.both_hubs
 @pytest.mark.parametrize("version", ["1.0.0", "2.0.0"])
 def test_a_deleted_tag_is_restored_from_the_history_of_main(
     hub: LoopbackHub, options: PublishOptions, releases: Any, version: str

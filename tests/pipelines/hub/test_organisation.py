@@ -20,7 +20,7 @@ from pipelines.hub.planning import PublishOptions
 from pipelines.make import BuildResult
 from pipelines.release.folder import require_manifest
 from pipelines.scores.scoring import record_scores
-from tests.support.loopback_hub import PAGE, READER, WRITER, Blob, Commit, Fault, LoopbackHub, Repo
+from tests.support.loopback_hub import PAGE, READER, WRITER, Blob, Fault, LoopbackHub
 from tests.support.publishing import patience
 from tests.support.releases import definition_of
 from tests.support.scores import scores_of
@@ -72,11 +72,11 @@ class Run(NamedTuple):
 
 @pytest.fixture(scope="module")
 def organisation_state(
-    golden_release: Callable[..., BuildResult], tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, golden_release: Callable[..., BuildResult], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Published]:
     folder = tmp_path_factory.mktemp("organisation")
     options = PublishOptions("org", folder / "cache", ledger=folder / "ledger.json")
-    with LoopbackHub() as hub:
+    with getattr(request, "param", LoopbackHub)() as hub:
         connection = publishing.login(endpoint=hub.url, token=WRITER)
         for name, versions in VERSIONS.items():
             for version in versions:
@@ -93,7 +93,6 @@ def published(organisation_state: Published, tmp_path: Path, monkeypatch: pytest
     """The organisation as it was published, with a ledger and releases that a test may change."""
     hub = organisation_state.hub
     hub.restore(organisation_state.state)
-    hub.stop_failing()
     shutil.copytree(organisation_state.output, tmp_path / "outputs")
     shutil.copyfile(organisation_state.ledger, tmp_path / "ledger.json")
     shutil.copytree(organisation_state.ledger.parent / "refs", tmp_path / "refs")
@@ -160,6 +159,7 @@ def test_better_documents_on_main_are_no_problem(published: Published, run: Call
     assert (checked.code, checked.wrong()) == (0, [])
 
 
+@pytest.mark.both_hubs
 @pytest.mark.parametrize("arguments", [[], ["--no-download"]], ids=["downloaded", "listed"])
 def test_a_sound_organisation_is_listed_and_exits_with_0(run: Callable[..., Run], arguments: list[str]) -> None:
     checked = run(*arguments)
@@ -193,22 +193,23 @@ terra-pairclassification            v1.0.0   1.0.0    same    same   sound
 def test_only_the_small_files_are_fetched_without_download_and_each_commit_once_with_it(
     run: Callable[..., Run], published: Published
 ) -> None:
+    def requested() -> list[tuple[str, int]]:
+        return [
+            (request.path, request.status) for request in published.hub.log
+            if request.method == "GET" and request.path.endswith(".parquet") and "/resolve/" in request.path
+        ]  # fmt: skip
+
     published.hub.log.clear()
     run("--no-download")
-    fetched = [request.path for request in published.hub.log if request.method == "GET" and "/resolve/" in request.path]
-    assert fetched
-    assert not [path for path in fetched if path.endswith(".parquet")]
+    assert {status for _, status in requested()} == {206}, "the first byte alone"
     published.hub.log.clear()
     run()
-    data = [
-        request.path
-        for request in published.hub.log
-        if request.method == "GET" and request.path.endswith(".parquet") and "/resolve/" in request.path
-    ]
+    data = [path for path, status in requested() if status == 200]
     assert data
     assert len(data) == len(set(data)), "main and the newest tag are the same commit"
 
 
+@pytest.mark.both_hubs
 def test_each_of_many_problems_is_named(run: Callable[..., Run], published: Published, tmp_path: Path) -> None:
     hub = published.hub
     hub.repos[f"org/{CEDR}"].tags["v2.0.0"] = hub.commit(f"org/{CEDR}", {"notes.txt": b"mine"})
@@ -216,8 +217,7 @@ def test_each_of_many_problems_is_named(run: Callable[..., Run], published: Publ
     hub.commit("org/terra-pairclassification", {"data/dev-00000-of-00009.parquet": parquet(tmp_path)})
     hub.commit(f"org/{STS}", {data_file(published, STS): without_first_row(published, STS, tmp_path)})
     hub.commit("org/georeview-clustering-p2p", {"manifest.json": b"{}"})
-    foreign = hub.repos["org/ria-news-retrieval"] = Repo(private=False)
-    foreign.add("main", Commit({"train.csv": Blob(b"a,b\n", lfs=False)}, None, "mine", ""))
+    hub.create("org/ria-news-retrieval", {"train.csv": b"a,b\n"})
     checked = run()
     assert checked.code == 1
     assert checked.wrong() == [
@@ -240,6 +240,7 @@ def test_a_moved_tag_is_named_with_the_commands_that_put_it_back(run: Callable[.
     assert f"  {command}" in checked.out
 
 
+@pytest.mark.both_hubs
 def test_a_moved_tag_with_the_same_rows_is_noticed_only_by_the_recorded_commit(
     run: Callable[..., Run], published: Published
 ) -> None:
@@ -326,13 +327,14 @@ def test_an_edited_card_is_named(run: Callable[..., Run], published: Published) 
     assert_wrong(run("--no-download"), [f"{CEDR} main"], "README.md")
 
 
+@pytest.mark.both_hubs
 def test_a_tag_with_another_version_is_named(run: Callable[..., Run], published: Published) -> None:
     published.hub.repos[f"org/{STS}"].tags["v1.0.0"] = tag(published, STS)
     assert_wrong(run("--no-download"), [f"{STS} v1.0.0"], f"holds {STS}@2.0.0")
 
 
 def test_a_tag_that_the_record_does_not_have_is_named(run: Callable[..., Run], published: Published) -> None:
-    published.hub.repos[f"org/{CEDR}"].tags |= {"v7.0.0": tag(published, CEDR), "mine": tag(published, CEDR)}
+    published.hub.repos[f"org/{CEDR}"].tags.update({"v7.0.0": tag(published, CEDR), "mine": tag(published, CEDR)})
     checked = run("--no-download")
     assert checked.code == 1
     assert f"{CEDR} v7.0.0" in checked.wrong()
@@ -364,22 +366,20 @@ def test_other_rows_than_in_the_local_release_are_named(run: Callable[..., Run],
 def test_a_repository_with_a_name_of_ours_and_other_content_is_named(
     run: Callable[..., Run], published: Published
 ) -> None:
-    tree = {"train.csv": Blob(b"a,b\n1,2\n", lfs=False)}
-    published.hub.repos["org/ria-news-retrieval"] = repo = Repo(private=False)
-    repo.add("main", Commit(tree, None, "mine", ""))
+    published.hub.create("org/ria-news-retrieval", {"train.csv": b"a,b\n1,2\n"})
     assert_wrong(
         run("--no-download"), ["ria-news-retrieval main"], "no manifest.json", "publish under another --repo-name"
     )
 
 
+@pytest.mark.both_hubs
 def test_repositories_of_other_names_are_checked_if_they_hold_a_manifest_of_ours_and_else_listed(
     run: Callable[..., Run], published: Published
 ) -> None:
-    ours, other = Repo(private=False), Repo(private=False)
-    ours.tags["v2.0.0"] = ours.add("main", published.hub.repos[f"org/{CEDR}"].commits[tag(published, CEDR)])
-    other.add("main", Commit({"manifest.json": Blob(b'{"name": "an extension"}', lfs=False)}, None, "mine", ""))
-    published.hub.repos |= {"org/emotions": ours, "org/extension": other, "org/plain": Repo(private=False)}
-    published.hub.repos["org/plain"].add("main", Commit({}, None, "empty", ""))
+    ours = published.hub.create("org/emotions", dict(published.hub.tree(f"org/{CEDR}", "v2.0.0")))
+    published.hub.repos["org/emotions"].tags["v2.0.0"] = ours
+    published.hub.create("org/extension", {"manifest.json": b'{"name": "an extension"}'})
+    published.hub.create("org/plain", {"README.md": b""})
     checked = run("--no-download")
     assert checked.code == 0
     assert "emotions                            v2.0.0   2.0.0    same    same   sound" in checked.out
@@ -387,6 +387,7 @@ def test_repositories_of_other_names_are_checked_if_they_hold_a_manifest_of_ours
     assert "without a release of this package, not checked: extension, plain" in checked.text
 
 
+@pytest.mark.both_hubs
 def test_a_gated_repository_is_told_and_not_checked(run: Callable[..., Run], published: Published) -> None:
     published.hub.repos[f"org/{CEDR}"].gated = True
     assert_wrong(
@@ -403,6 +404,7 @@ def test_a_moved_tag_of_a_gated_repository_is_noticed(run: Callable[..., Run], p
     assert "moved: it is on commit" in run("--no-download").text
 
 
+@pytest.mark.both_hubs
 def test_a_private_or_deleted_repository_is_told_and_not_checked(
     run: Callable[..., Run], published: Published, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -502,7 +504,7 @@ def test_names_that_are_not_of_a_repository_of_the_organisation_are_left_out_of_
     names = ["org/..", "org/a/b", "other/name", "orgname", "org/\x1b[31m", "org/fine"]
     page = [organisation.Listed(name) for name in names]
     monkeypatch.setattr(organisation, "read_page", lambda *_: (page, None))
-    assert organisation.list_repositories(connection, "org") == {"org/fine": False}
+    assert list(organisation.list_repositories(connection, "org")) == ["org/fine"]
 
 
 def test_a_version_behind_a_name_is_a_usage_error(run: Callable[..., Run]) -> None:
@@ -510,6 +512,7 @@ def test_a_version_behind_a_name_is_a_usage_error(run: Callable[..., Run]) -> No
         run("cedr@1.0.0")
 
 
+@pytest.mark.both_hubs
 def test_the_listing_is_read_to_its_last_page(published: Published) -> None:
     connection = client.connect(token=READER)
     assert len(VERSIONS) > PAGE

@@ -64,6 +64,7 @@ def test_publishing_again_changes_nothing_and_reports_it(
     assert {request.method for request in hub.log} <= {"GET", "HEAD"}
 
 
+@pytest.mark.both_hubs
 def test_a_second_version_keeps_the_first_in_its_tag_and_describes_the_changes(
     hub: LoopbackHub, options: PublishOptions, releases: Any
 ) -> None:
@@ -88,6 +89,7 @@ def test_a_second_version_keeps_the_first_in_its_tag_and_describes_the_changes(
     assert "qrels/test: the same rows" in description
 
 
+@pytest.mark.both_hubs
 def test_the_commit_deletes_stale_shards_and_keeps_files_of_others(
     hub: LoopbackHub, options: PublishOptions, first_published: Any
 ) -> None:
@@ -129,6 +131,7 @@ def test_the_same_rows_in_different_files_count_as_already_published(
     assert publish(hub, dataset, unsharded, options).state == "already published"
 
 
+@pytest.mark.both_hubs
 def test_a_private_publication_never_becomes_public(hub: LoopbackHub, options: PublishOptions, releases: Any) -> None:
     dataset, outcomes = releases()
     private = replace(options, private=True)
@@ -149,6 +152,7 @@ def test_repository_name_and_commit_message_can_be_set(
         publish(hub, *first(releases()), replace(options, org="a/b"))
 
 
+@pytest.mark.both_hubs
 def test_a_pull_request_does_not_change_main_and_is_tagged_after_its_merge(
     hub: LoopbackHub, options: PublishOptions, first_published: Any
 ) -> None:

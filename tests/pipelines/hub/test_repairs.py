@@ -18,7 +18,7 @@ from pipelines.hub.repairs import Repair, repair
 from pipelines.hub.revisions import Expectations, Repository
 from pipelines.release import ledger
 from pipelines.release.ledger import read_ledger
-from tests.support.loopback_hub import WRITER, Blob, Commit, Fault, LoopbackHub, Repo
+from tests.support.loopback_hub import WRITER, Fault, LoopbackHub, Repo
 from tests.support.publishing import FAULTS, REPO, TERRA, Recovery, patience, publish, with_manifest
 
 BRANCH = "release-v1.0.0"
@@ -83,6 +83,7 @@ def world(hub: LoopbackHub, options: PublishOptions, releases: Any, tmp_path: Pa
     return World(hub, options.ledger, options.cache, publish_version)
 
 
+@pytest.mark.both_hubs
 def test_publications_are_recorded_as_they_happen_and_a_rerun_adds_nothing(world: World) -> None:
     world.publish("1.0.0")
     assert [(line["event"], line["tag"], line["commit"]) for line in world.events()] == [
@@ -92,6 +93,7 @@ def test_publications_are_recorded_as_they_happen_and_a_rerun_adds_nothing(world
     assert world.repair().steps == ()
 
 
+@pytest.mark.both_hubs
 @pytest.mark.parametrize("version", ["1.0.0", "2.0.0"])
 @pytest.mark.parametrize("by_publishing", [False, True], ids=["repair", "publish"])
 def test_a_deleted_tag_is_restored_at_the_recorded_commit_wherever_it_lives(
@@ -111,9 +113,10 @@ def test_a_deleted_tag_is_restored_at_the_recorded_commit_wherever_it_lives(
     assert last["why"] == "the tag was missing"
 
 
+@pytest.mark.both_hubs
 def test_where_the_recorded_commit_is_gone_the_new_one_is_recorded_beside_it(world: World) -> None:
     gone = world.repo.tags.pop("v1.0.0")
-    del world.repo.commits[gone]
+    world.hub.forget(REPO, gone)
     repaired = world.repair()
     assert (repaired.steps, repaired.missing) == ((), ("v1.0.0",)), "no rows are sent by a repair"
     published = world.publish("1.0.0")
@@ -126,17 +129,18 @@ def test_where_the_recorded_commit_is_gone_the_new_one_is_recorded_beside_it(wor
     assert world.check().state == "sound"
 
 
+@pytest.mark.both_hubs
 def test_a_squash_that_moved_the_tags_is_recorded_with_the_reason(world: World) -> None:
     gone = world.tag("2.0.0")
-    tree = world.repo.commits.pop(gone).tree
-    new = world.repo.add("main", Commit(tree, None, "squashed", ""))
-    world.repo.tags["v2.0.0"] = new
+    world.repo.tags["v2.0.0"] = new = world.hub.squash(REPO)
+    world.hub.forget(REPO, gone)
     assert "moved: it is on commit" in problems(world.check())["v2.0.0"][0]
     world.repair()
     assert world.events()[-1]["why"] == f"commit {gone} is gone; {new} holds the same rows"
     assert world.check().state == "sound"
 
 
+@pytest.mark.both_hubs
 def test_a_moved_tag_is_put_back_and_what_it_was_on_is_kept(world: World) -> None:
     recorded, theirs = world.tag("1.0.0"), world.hub.commit(REPO, {"notes.txt": b"mine"}, branch="main")
     world.repo.tags["v1.0.0"] = theirs
@@ -158,6 +162,7 @@ def test_a_dry_run_of_a_repair_changes_nothing(world: World) -> None:
     assert (world.repo.tags, world.events()) == (before, lines)
 
 
+@pytest.mark.both_hubs
 def test_a_branch_with_the_name_of_a_tag_is_named_and_set_aside(world: World) -> None:
     world.repo.branches["v1.0.0"] = world.tag("2.0.0")
     theirs = world.hub.commit(REPO, {"notes.txt": b"mine"}, branch="v1.0.0")
@@ -180,6 +185,7 @@ def test_an_annotated_tag_is_named_and_replaced_by_a_plain_one(world: World) -> 
     assert world.check().state == "sound"
 
 
+@pytest.mark.both_hubs
 def test_a_tag_that_holds_another_version_is_set_aside(world: World) -> None:
     world.repo.tags["v9.9.9"] = world.tag("2.0.0")
     assert f"holds {TERRA}@2.0.0" in problems(world.check())["v9.9.9"]
@@ -189,6 +195,7 @@ def test_a_tag_that_holds_another_version_is_set_aside(world: World) -> None:
     assert world.check().state == "sound"
 
 
+@pytest.mark.both_hubs
 def test_main_that_shows_an_older_version_is_named_and_gets_the_files_of_the_newest(world: World) -> None:
     """As after a stale pull request: the shards of 1.0.0 are others than that of 2.0.0."""
     newest, oldest = (world.hub.tree(REPO, tag) for tag in ("v2.0.0", "v1.0.0"))
@@ -205,10 +212,10 @@ def test_main_that_shows_an_older_version_is_named_and_gets_the_files_of_the_new
     assert world.publish("2.0.0").state == "already published"
 
 
+@pytest.mark.both_hubs
 def test_a_renamed_repository_is_named_and_recorded_under_its_new_name(world: World) -> None:
     new = "org/terra-new"
-    world.hub.repos[new] = world.hub.repos.pop(REPO)
-    world.hub.renamed[REPO] = new
+    world.hub.rename(REPO, new)
     assert problems(world.check()) == {"main": [f"renamed: the Hub answers with {new}"]}
     with pytest.raises(PublishError, match="the repository has another name by now") as caught:
         world.publish("2.0.0")
@@ -220,6 +227,7 @@ def test_a_renamed_repository_is_named_and_recorded_under_its_new_name(world: Wo
         world.repair()
 
 
+@pytest.mark.both_hubs
 def test_the_record_is_rebuilt_from_tags_and_manifests_and_marked_so(world: World) -> None:
     path, entries = ledger.record_file(TERRA, world.ledger), world.ledger.read_text()
     path.unlink()
@@ -234,16 +242,22 @@ def test_the_record_is_rebuilt_from_tags_and_manifests_and_marked_so(world: Worl
     assert problems(world.check()).keys() == {"v9.9.9", "main"}
 
 
-def test_taking_over_records_the_tag_of_what_was_there_and_a_repair_restores_it(
-    hub: LoopbackHub, options: PublishOptions, releases: Any, tmp_path: Path
-) -> None:
+TheirTag = tuple[World, str]  # a dataset of theirs that was taken over, and the commit that it was on
+
+
+@pytest.fixture
+def their_tag(hub: LoopbackHub, options: PublishOptions, releases: Any, tmp_path: Path) -> TheirTag:
     dataset, outcomes = releases()
-    hub.repos[REPO] = Repo(private=False)
-    theirs = hub.repos[REPO].add("main", Commit({"train.jsonl": Blob(b"{}\n", lfs=False)}, None, "mine", ""))
+    theirs = hub.create(REPO, {"train.jsonl": b"{}\n"})
     taking_over = replace(options, sample=False, take_over=True)
     publish(hub, dataset, with_manifest(outcomes["2.0.0"], tmp_path), taking_over)
     assert options.ledger is not None
-    world = World(hub, options.ledger, options.cache, lambda: None)  # type: ignore[arg-type,return-value]
+    return World(hub, options.ledger, options.cache, lambda: None), theirs  # type: ignore[arg-type,return-value]
+
+
+@pytest.mark.both_hubs
+def test_taking_over_records_the_tag_of_what_was_there_and_a_repair_restores_it(their_tag: TheirTag) -> None:
+    world, theirs = their_tag
     [event] = world.events(event="take-over")
     assert (event["tag"], event["commit"], event["content_sha256"]) == ("before-embedding-datasets", theirs, None)
     assert world.check().state == "sound"
@@ -251,6 +265,10 @@ def test_taking_over_records_the_tag_of_what_was_there_and_a_repair_restores_it(
     assert problems(world.check()).keys() == {"before-embedding-datasets"}
     world.repair()
     assert world.repo.tags["before-embedding-datasets"] == theirs
+
+
+def test_the_tag_of_a_take_over_whose_commit_is_gone_is_recorded_as_gone(their_tag: TheirTag) -> None:
+    world, theirs = their_tag
     del world.repo.tags["before-embedding-datasets"]
     squashed = replace(world.repo.commits[world.repo.branches["main"]], parent=None)
     world.repo.branches["main"] = world.repo.tags["v2.0.0"] = world.repo.add("main", squashed)
@@ -265,15 +283,8 @@ def test_taking_over_records_the_tag_of_what_was_there_and_a_repair_restores_it(
     assert world.repair().steps == ()
 
 
-def test_the_tag_of_a_take_over_that_a_squash_moved_is_recorded_where_it_is(
-    hub: LoopbackHub, options: PublishOptions, releases: Any, tmp_path: Path
-) -> None:
-    dataset, outcomes = releases()
-    hub.repos[REPO] = Repo(private=False)
-    theirs = hub.repos[REPO].add("main", Commit({"train.jsonl": Blob(b"{}\n", lfs=False)}, None, "mine", ""))
-    publish(hub, dataset, with_manifest(outcomes["2.0.0"], tmp_path), replace(options, sample=False, take_over=True))
-    assert options.ledger is not None
-    world = World(hub, options.ledger, options.cache, lambda: None)  # type: ignore[arg-type,return-value]
+def test_the_tag_of_a_take_over_that_a_squash_moved_is_recorded_where_it_is(their_tag: TheirTag) -> None:
+    world, theirs = their_tag
     moved = world.repo.add("other", replace(world.repo.commits.pop(theirs), title="squashed"))
     world.repo.tags["before-embedding-datasets"] = moved
     assert problems(world.check()).keys() == {"before-embedding-datasets"}

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from pipelines.release.resolution import resolve_files
-from tests.support.loopback_hub import Blob, Commit, LoopbackHub, Repo
+from tests.support.loopback_hub import LoopbackHub
 from tests.support.processes import environment
 
 LOADER = """
@@ -42,9 +42,8 @@ def test_a_repository_is_resolved_as_the_library_resolves_it_on_the_hub(tmp_path
             configs = [{"config_name": config, "data_files": files} for config, files in patterns.items()]
             front_matter = {"configs": configs} if configs else {}
             card = f"---\n{yaml.safe_dump(front_matter)}---\n".encode()
-            tree = {path: Blob(b"", lfs=False) for path in paths} | {"README.md": Blob(card, lfs=False)}
-            hub.repos[f"org/{name}"] = Repo(private=False)
-            hub.repos[f"org/{name}"].add("main", Commit(tree, None, "by hand", ""))
+            tree = dict.fromkeys(paths, b"") | {"README.md": card}
+            hub.create(f"org/{name}", tree)
             files = resolve_files(tree, front_matter, name)
             ours += list(files.values())
             requests += [(f"org/{name}", config) for config in files]

@@ -51,8 +51,7 @@ def test_what_keeps_failing_is_repeated_and_reported_by_one_layer_alone(
     hub: LoopbackHub, fault: Fault, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(logging.getLogger("huggingface_hub"), "propagate", True)  # its warnings go to caplog
-    hub.repos[REPO] = Repo(private=False)
-    hub.repos[REPO].add("main", Commit({"a.parquet": Blob(b"PAR1", lfs=True)}, None, "first", ""))
+    hub.create(REPO, {"a.parquet": b"PAR1"})
     connection = client.connect(PublishError, endpoint=hub.url, token=WRITER, patience=patience(retries=2))
     at = repository.require_snapshot(connection, REPO, "main")
     hub.fail(0, fault, always=True)
@@ -69,8 +68,7 @@ def test_what_keeps_failing_is_repeated_and_reported_by_one_layer_alone(
 
 
 def test_the_last_requests_of_a_window_are_not_spent(hub: LoopbackHub) -> None:
-    hub.repos[REPO] = Repo(private=False)
-    hub.repos[REPO].add("main", Commit({}, None, "first", ""))
+    hub.create(REPO, {})
     waits: list[float] = []
     connection = client.connect(PublishError, endpoint=hub.url, token=WRITER, patience=patience(waits))
     for remaining, expected in ((400, []), (2, [17.0])):
@@ -114,30 +112,32 @@ def test_a_check_asks_once_for_each_commit_and_each_different_data_file(
     commits = set(hub.repos[REPO].tags.values())
     expected = {f"/api/datasets/{REPO}/refs", *(f"/api/datasets/{REPO}/revision/{sha}" for sha in commits)}
     assert (len(listing), len(api), set(api)) == (1, 3, expected), "main and v2.0.0 are one commit"
-    heads = [request.path for request in hub.log if request.method == "HEAD"]
-    assert len(heads) == len(set(heads)) == 3, "two shards of 1.0.0, one of 2.0.0"
-    documents = [request.path for request in hub.log if request.method == "GET" and "/resolve/" in request.path]
-    assert len(documents) == len(set(documents)) <= 8
-    assert f"{len(api) + 1} requests of the API and {len(heads) + len(documents)} of files" in err
+    files = [request.path for request in hub.log if request.method == "GET" and "/resolve/" in request.path]
+    data = [path for path in files if path.endswith(".parquet")]
+    assert len(data) == len(set(data)) == 3, "the first byte of two shards of 1.0.0 and of one of 2.0.0"
+    assert len(files) == len(set(files)) <= 11
+    assert not [request for request in hub.log if request.method == "HEAD"]
+    assert f"{len(api) + 1} requests of the API and {len(files)} of files" in err
 
 
+@pytest.mark.both_hubs
 def test_data_that_the_hub_has_lost_are_seen_without_a_download(
     hub: LoopbackHub, check_org: Callable[..., Any]
 ) -> None:
-    hub.fail_at["dev-00001-of-00002.parquet"] = Fault(status=404, headers={"X-Error-Code": "EntryNotFound"})
+    path = "data/dev-00001-of-00002.parquet"
+    words = hub.lose(REPO, path, "v1.0.0")
     code, [dataset], _ = check_org("--no-download")
     states = {revision["name"]: revision["state"] for revision in dataset["revisions"]}
     assert (code, states) == (1, {"v1.0.0": "wrong", "v2.0.0": "sound", "main": "sound"})
     [problem] = dataset["revisions"][0]["problems"]
-    assert problem["what"] == "data/dev-00001-of-00002.parquet: the Hub lists it, and has lost its content"
+    assert problem["what"] == f"{path}: the Hub lists it, and {words}"
 
 
 @pytest.mark.parametrize("arguments", [[], ["--no-download"]], ids=["downloaded", "listed"])
 def test_a_file_that_keeps_failing_fails_its_repository_alone(
     hub: LoopbackHub, check_org: Callable[..., Any], arguments: list[str]
 ) -> None:
-    hub.repos["org/raw-terra"] = Repo(private=False)
-    hub.repos["org/raw-terra"].add("main", Commit({}, None, "first", ""))
+    hub.create("org/raw-terra", {})
     hub.fail_at["dev-00001-of-00002.parquet"] = Fault(status=503)
     code, datasets, _ = check_org(*arguments)
     assert code == 1

@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
+import embedding_datasets as ed
 from builders.errors import ReleaseError, SourceError, UsageError
 from pipelines.library import checks, releases
 from pipelines.library.records import Check, Release
@@ -82,8 +83,6 @@ def test_a_single_file_is_checked_as_the_split_that_its_name_says(
     assert (result.dataset, result.report["path"]) == (name, str(path))
     assert ("conflicting_label", "default/test.label", 1) in kinds(result)
     assert [(table["split"], table["rows"]) for table in result.report["tables"]] == [("test", 3)]
-    with pytest.raises(UsageError, match="a file is not a release"):
-        checks.diff(path, path, output=None)
 
 
 def test_a_file_in_no_format_of_data_is_an_error_that_lists_the_formats(tmp_path: Path) -> None:
@@ -201,17 +200,18 @@ def test_two_releases_are_compared_by_record_by_folder_and_by_name(
     golden_release: Callable[..., BuildResult], copy_terra: Callable[[Path], Path], cache: Path
 ) -> None:
     old, new = (golden_release("cedr-classification", version) for version in ("1.0.0", "4.0.0"))
-    difference = checks.diff(Release(old.release_dir, old.manifest), new.release_dir, output=None)
+    difference = ed.diff(Release(old.release_dir, old.manifest), new.release_dir)
     assert not difference.same
+    assert difference.differences == ["rows"]
     assert {(table.split, table.before, table.after) for table in difference.tables} == {
         ("train", 36, 29),
         ("test", 17, 16),
     }
-    assert "default/train: changed, 36 -> 29 rows, 1 added, 8 removed, 0 changed" in repr(difference)
+    assert "default/train: changed, 36 -> 29 rows, 28 equal, 0 changed, 8 removed, 1 added" in repr(difference)
     copy_terra(cache / "releases")
-    assert checks.diff("terra@1.0.0", releases.load("terra"), output=None).same
+    assert ed.diff("terra@1.0.0", releases.load("terra")).same
     with pytest.raises(ReleaseError, match="has not been built"):
-        checks.diff("terra", "cedr@1.0.0", output=None)
+        ed.diff("terra", "cedr@1.0.0")
 
 
 ODD = pl.DataFrame({"utt": ["a good film", "a bad film &amp;", "a good film"], "klass": [1, 0, 0]})

@@ -72,9 +72,9 @@ def test_files_of_all_formats_are_read_where_they_are(tmp_path: Path, client: An
         f"s3://{BUCKET}/all/a.jsonl",
         f"s3://{BUCKET}/all/c.jsonl.zst",
     ]
-    assert corpus.skipped == (f"s3://{BUCKET}/all/notes.md",)
+    assert corpus.skipped == {f"s3://{BUCKET}/all/notes.md": len("# Notes")}
     divided = {file.relative: sum(part.file == file for part in corpus.partitions) for file, _ in corpus.files}
-    assert {name for name, count in divided.items() if count > 1} == {"a.jsonl", "e.txt", "sub/h.parquet"}
+    assert {name for name, count in divided.items() if count > 1} == {"a.jsonl", "e.txt", "f.csv", "sub/h.parquet"}
 
 
 def test_a_file_and_a_glob_are_names_too(tmp_path: Path, client: Any) -> None:
@@ -93,6 +93,24 @@ def test_each_line_is_read_once_wherever_a_file_is_cut(data: bytes) -> None:
     for size in range(1, len(data) + 2):
         assert texts("memory://lines", size).get("a.txt", []) == whole
     system.rm("/lines", recursive=True)
+
+
+def test_csv_is_divided_between_records_as_a_local_file_is(tmp_path: Path) -> None:
+    """Fields in quotes hold line ends and quotes, others hold quotes too."""
+    data = b'id,text\n1,"two\nlines"\n2,5" disk\n3,"a ""quoted"", word\n\n"\r\n4,last'
+    (tmp_path / "a.csv").write_bytes(data)
+    fsspec.filesystem("memory").pipe("/records/a.csv", data)
+    cuts = {}
+    for size in range(1, len(data)):
+        here, there = (
+            [(part.first_row, part.start, part.stop) for part in open_corpus([name], partition_bytes=size).partitions]
+            for name in (str(tmp_path), "memory://records")
+        )
+        assert texts("memory://records", size) == {"a.csv": ["two\nlines", '5" disk', 'a "quoted", word\n\n', "last"]}
+        assert there == here
+        cuts[size] = there
+    assert cuts[1] == [(0, 8, 22), (1, 22, 32), (2, 32, 58), (3, 58, 64)]
+    assert cuts[15] == [(0, 8, 32), (2, 32, 58), (3, 58, 64)]
 
 
 def test_a_bad_line_is_named_by_the_place_from_which_rows_are_counted() -> None:

@@ -27,7 +27,7 @@ def code(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def digests(root: Path) -> tuple[str, str]:
     """The digests of recipe and report, as a new process computes them."""
-    for cached in (fingerprint._reached, fingerprint._content, fingerprint._path):
+    for cached in (fingerprint.reached, fingerprint._content, fingerprint._path):
         cached.cache_clear()
     return fingerprint.recipe_sha256(MODULE, root), fingerprint.report_sha256("terra", root)
 
@@ -57,7 +57,7 @@ def test_an_edit_of_any_file_behind_a_card_asks_for_a_rebuild(code: Path) -> Non
 
 def test_an_edit_of_any_file_behind_a_recipe_asks_for_a_rebuild(code: Path) -> None:
     recipe, _ = digests(code)
-    paths = fingerprint._reached((MODULE,), code)
+    paths = fingerprint.reached((MODULE,), code)
     assert {path for path in paths if edited(code, path)[0] == recipe} == set()
 
 

@@ -7,10 +7,12 @@ from typing import Any
 import datasets
 import pytest
 import yaml
+from datasets import data_files, packaged_modules
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from builders.errors import SourceError
+from pipelines.release import resolution
 from pipelines.release.resolution import Files, resolve_files
 
 FOLDERS = ("data", "train", "test", "en", "en-test", "validation_1", ".hidden", "__special__", "a b", "[x]")
@@ -19,7 +21,10 @@ STEMS = (
     "my_dev-00000-of-00001", "train-extra", "x", "Train", "eval 1", "corpus", "queries", "en-train-1", ".hidden", "training",
 )  # fmt: skip
 ENDINGS = (".parquet", ".csv", ".jsonl.gz", ".tsv")
-OTHERS = ("notes.txt", "config.json", "dataset_infos.csv", "img.png", "script.py", "none", "data/x.csv", "en/x.parquet")
+OTHERS = (
+    "notes.txt", "config.json", "dataset_infos.csv", "img.png", "script.py", "none", "data/x.csv", "en/x.parquet", "metadata.csv",
+    "train/metadata.jsonl", "logs/x.eval", "task.toml", "IMG.PNG", "x.JSONL",
+)  # fmt: skip
 PATTERNS = (
     "*", "**", "data/*", "data/**", "**/*", "**/train*", "*/test-*", "./data/*", "**/*.parquet", "**/.hidden.csv", ".hidden/*",
     "__special__/*", "da[tz]a/*", "da[!x]a/**", "*.csv", "en/**/test*", "data/train-*", "data/test-?????-of-00001.parquet",
@@ -36,7 +41,7 @@ def repositories(draw: st.DrawFn) -> tuple[list[str], dict[str, Any]]:
     folders = draw(st.lists(st.lists(st.sampled_from(FOLDERS), max_size=2).map("/".join), min_size=1, max_size=3))
     places = st.tuples(st.sampled_from(folders), st.sampled_from(STEMS)).map(lambda pair: "/".join(filter(None, pair)))
     files = [place + ending for place in draw(st.lists(places, min_size=1, max_size=8, unique=True))]
-    files += draw(st.lists(st.sampled_from(OTHERS), max_size=1))
+    files += draw(st.lists(st.sampled_from(OTHERS), max_size=2))
     files = list(dict.fromkeys(files))
     matching = [pattern for file in files for pattern in (file, f"{file[:-12]}*", f"{PurePosixPath(file).parent}/*")]
     patterns = st.sampled_from([*matching, *matching, *PATTERNS])
@@ -112,3 +117,18 @@ def test_a_name_that_leads_out_of_the_folder_is_in_no_table() -> None:
 def test_a_file_that_two_patterns_match_is_read_twice() -> None:
     front_matter = {"configs": [{"config_name": "c", "data_files": ["x.csv", "*.csv"]}]}
     assert resolve_files(["x.csv"], front_matter, "here") == {"c": {"train": ["x.csv", "x.csv"]}}
+
+
+def test_the_endings_and_patterns_are_those_of_the_library() -> None:
+    """Where this fails, a new version of the library reads other files: compare its functions, then write readers.json again."""
+    readers = {
+        ending: " ".join([module, *(f"{name}={value!r}" for name, value in options.items())])
+        for ending, (module, options) in packaged_modules._EXTENSION_TO_MODULE.items()
+    }
+    assert readers == resolution.READERS
+    assert set(packaged_modules._ALL_ALLOWED_EXTENSIONS) == resolution.ALLOWED
+    assert set(packaged_modules._ALL_METADATA_FILENAMES) == resolution.METADATA
+    assert set(data_files.FILES_TO_IGNORE) == resolution.IGNORED
+    own = [{str(split): several for split, several in each.items()} for each in data_files.ALL_DEFAULT_PATTERNS]
+    assert own == list(resolution.OWN_PATTERNS)
+    assert [resolution.SHARDS.format("{split}")] == data_files.ALL_SPLIT_PATTERNS
