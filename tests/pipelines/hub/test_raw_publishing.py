@@ -103,7 +103,9 @@ def test_a_mirror_is_sound_whichever_digest_the_hub_lists(
 ) -> None:
     """The second Hub keeps NUL bytes in LFS, and lists them by sha256."""
     write(tmp_path / "raw" / "demo" / "file.jsonl", content)
-    [path] = mirror(hub, settings, source_of(https(URL, **{kind.__name__: kind(content)}))).plan.names
+    source = source_of(https(URL, **{kind.__name__: kind(content)}))
+    [path] = mirror(hub, settings, source).plan.names
+    assert mirror(hub, settings, source).state == DONE
     connection = client.connect(endpoint=hub.url, token=WRITER, patience=patience())
     assert inspect_mirror(connection, REPO).state == "sound"
     hub.commit(REPO, {path: bytes(2000)})
