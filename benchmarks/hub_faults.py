@@ -1,6 +1,6 @@
 """Publish, restore, repair and take over with a fault at each request: is the Hub whole, and does the same command then finish?
 
-    nice -n 10 python -m benchmarks.hub_faults
+    nice -n 10 python -m benchmarks.hub_faults                                  # 14 minutes of one processor
     nice -n 10 python -m benchmarks.hub_faults --scenario "take over" --every 5
 
 Golden samples pass for complete releases, and a server in memory for the Hub. The requests of an undisturbed run of a scenario

@@ -14,9 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
-from huggingface_hub import CommitInfo, CommitOperationAdd, get_session, hf_raise_for_status
+from huggingface_hub import CommitInfo, CommitOperationAdd, HfApi, get_session, hf_raise_for_status
 
 from builders.errors import PublishError
+from builders.raw_files import Hub
 from pipelines.hub import commits, inspection, organisation, repository
 from pipelines.hub.client import OTHER_FORM, REMAINING, HubClient, call, explain_error
 from pipelines.process.tables import wrap
@@ -178,11 +179,15 @@ def _commit_aside(made: Throwaway, number: int) -> tuple[str, str, dict[str, byt
 
 
 def _request(made: Throwaway, method: str, path: str, **options: Any) -> Any:
-    """A request of our own to the API; what the Hub answers, which is not an error."""
+    """A request of our own; what the Hub answers, which is not an error."""
     options["headers"] = made.hub.headers | options.get("headers", {})
-    response = get_session().request(method, f"{made.hub.api.endpoint}{path}", **options)
-    hf_raise_for_status(response)
-    return response
+
+    def ask() -> Any:
+        response = get_session().request(method, f"{made.hub.api.endpoint}{path}", **options)
+        hf_raise_for_status(response)
+        return response
+
+    return call(made.hub, f"{method} {path}", made.repo, ask)
 
 
 def _unless(made: Throwaway, what: str, action: Callable[[], object], status: int | None = None) -> list[str]:
@@ -340,18 +345,27 @@ def _listed_digests(made: Throwaway) -> list[str]:
 
 
 def _no_ending(made: Throwaway) -> list[str]:
-    content = secrets.token_hex(32).encode()
-    digest = hash_content(content).git_blob
-    _commit(made, {f"git-blob/{digest}": content})
-    return _differ_listed(made, {f"git-blob/{digest}": digest})
+    contents = {"text": secrets.token_hex(32).encode(), "NUL bytes": b"\0" + secrets.token_bytes(32)}
+    files = {f"git-blob/{hash_content(content).git_blob}": content for content in contents.values()}
+    sha = _commit(made, files).oid
+    at = repository.require_snapshot(made.hub, made.repo, sha)
+    for kind, path in zip(contents, files, strict=True):
+        digest = at.digests.get(path, "")
+        made.seen.append(f"{kind} by {'git blob id' if len(digest) == repository.GIT_BLOB else 'sha256'}")
+    return repository.find_differences(at, files, {})
 
 
 def _pull_request(made: Throwaway) -> list[str]:
     files = {"aside/16.json": secrets.token_hex(16).encode()}
-    number = _commit(made, files, create_pr=True).pr_num
-    read = _on(made, made.hub.api.get_repo_discussions, discussion_type="pull_request", discussion_status="all")
+    number, body = _commit(made, files, create_pr=True).pr_num, {"title": "doctor", "description": "doctor"}
+    path = f"/api/datasets/{made.repo}/discussions"
+    empty = _request(made, "POST", path, json={**body, "pullRequest": True}).json()["num"]
+    read = _on(made, made.hub.api.get_repo_discussions, discussion_type="pull_request", discussion_status="open")
     states = call(made.hub, "reading its pull requests", made.repo, lambda: {one.num: one.status for one in read()})
-    return _differ("its status is", states.get(number or 0), "open") + _find_lost(made, f"refs/pr/{number}", files)
+    made.seen.append(f"it is listed as {states.get(number or 0)}, an empty one as {states.get(empty)}")
+    return _differ("whether it is listed:", number in states, expected=True) + _find_lost(
+        made, f"refs/pr/{number}", files
+    )
 
 
 def _whoami(made: Throwaway) -> list[str]:
@@ -367,8 +381,17 @@ def _whoami(made: Throwaway) -> list[str]:
 def _gated(made: Throwaway) -> list[str]:
     name, file = next(iter(gated_files().items()))
     line = file_access(name, file, None, made.hub.api.endpoint)
+    assert isinstance(file.location, Hub), "only files of the Hub are gated"
+    outsider = replace(made.hub, api=HfApi(made.hub.api.endpoint, token=False))
+    try:
+        repository.require_snapshot(outsider, file.location.repo, repository.MAIN)
+        digests = "listed"
+    except made.hub.error as error:
+        digests = inspection.explain_failure(error)
+    gated = digests.startswith("gated: ")
     made.seen.append(f"asked without a token; with that of a second account: check --org. {line.text}")
-    return [] if "no token" in line.text else [line.text]
+    made.seen.append(f"its digests are {'gated too' if gated else 'listed'}")
+    return ([] if "no token" in line.text else [line.text]) + ([] if gated or digests == "listed" else [digests])
 
 
 def _rate_limit(made: Throwaway) -> list[str]:
@@ -406,6 +429,48 @@ def _history(made: Throwaway) -> list[str]:
     )
 
 
+def _lost_object(made: Throwaway) -> list[str]:
+    _, sha, files = _commit_aside(made, 24)
+    [path], at, api = files, repository.require_snapshot(made.hub, made.repo, sha), made.hub.api
+    lfs = _on(made, api.list_lfs_files)
+    known = call(made.hub, "listing its files in LFS", made.repo, lambda: list(lfs()))
+    deleted = [file for file in known if at.digests[path] in (file.oid, file.file_oid)]
+    _do(made, api.permanently_delete_lfs_files, lfs_files=deleted, rewrite_history=False)
+    if (reason := repository.find_lost_file(made.hub, made.repo, at, path)) is None:
+        return [f"{path}: {len(deleted)} deleted of {len(known)} files in LFS, and its first byte is sent"]
+    made.seen.append(reason)
+    return []
+
+
+def _merged(made: Throwaway) -> list[str]:
+    files = {"aside/25.json": secrets.token_hex(16).encode()}
+    request = _commit(made, files, create_pr=True)
+    _do(made, made.hub.api.merge_pull_request, discussion_num=request.pr_num)
+    made.seen.append(f"main is on {'its' if _head(made) == request.oid else 'another'} commit")
+    return _find_lost(made, repository.MAIN, files)
+
+
+def _attributes(made: Throwaway) -> list[str]:
+    files, before = {"aside/26": bytes(2000)}, repository.require_snapshot(made.hub, made.repo, repository.MAIN)
+    sha = _commit(made, files).oid
+    digests = repository.require_snapshot(made.hub, made.repo, sha).digests
+    changed = {path for path, _ in before.digests.items() ^ digests.items()} - files.keys()
+    if digests.get("aside/26") == hash_content(files["aside/26"]).git_blob and not changed:
+        raise PublishError("a file with NUL bytes and no ending is not kept in LFS, so nothing was to be added")
+    made.seen.append(f"for a file in LFS it {'changes' if changed else 'does not change'}")
+    return _differ("changed has", sorted(changed - commits.NEW_FILES), [])
+
+
+def _small_file(made: Throwaway) -> list[str]:
+    if faults := _find_lost(made, made.second, {folder.MANIFEST: FILES[folder.MANIFEST]}):
+        return faults
+    response = _request(made, "GET", f"/datasets/{made.repo}/resolve/{made.second}/{folder.MANIFEST}")
+    statuses = ", then ".join(str(answer.status_code) for answer in (*response.history, response))
+    ours = str(response.url).startswith(made.hub.api.endpoint)
+    made.seen.append(f"status {statuses}, of {'the same' if ours else 'another'} server")
+    return []
+
+
 ASSUMPTIONS = (
     Assumption(1, "a private repository is listed, with all files or none", "check --org", _listing),
     Assumption(2, "a listing continues on the same server", "check --org: many repositories", _next_page),
@@ -428,12 +493,12 @@ ASSUMPTIONS = (
         later="two kilobytes can. With 500 MB: embedding-datasets publish NAME --org ORG --private -v",
     ),
     Assumption(13, "data are listed by sha256, documents by git blob id", "publish and check without download", _listed_digests),
-    Assumption(14, "small text without an ending is listed by its git blob id", "check --org: mirrors", _no_ending),
+    Assumption(14, "a small file without an ending is listed by a digest of its bytes", "check --org: mirrors", _no_ending),
     Assumption(
         15, "a commit of many large files ends in time", "publish: MIRACL",
         later="embedding-datasets publish miracl-retrieval-ru --org ORG --private",
     ),
-    Assumption(16, "a new pull request is open, and has its files", "publish --create-pr: reruns", _pull_request),
+    Assumption(16, "a new pull request is among the open ones, and has its files", "publish --create-pr: reruns", _pull_request),
     Assumption(17, "whoami names the role of any token", "publish: its first request", _whoami),
     Assumption(18, "a gated file is refused as gated", "check --org, fetch, doctor", _gated),
     Assumption(19, "RateLimit says how many requests are left", "waits before the limit is reached", _rate_limit),
@@ -444,5 +509,9 @@ ASSUMPTIONS = (
     ),
     Assumption(22, "an incomplete commit is not made", "publish: interruptions", _cut_body),
     Assumption(23, "commits are listed newest first, and all of them", "publish: older versions", _history),
+    Assumption(24, "a file that LFS has lost is refused", "check --org", _lost_object),
+    Assumption(25, "main has the files of a merged pull request", "publish --create-pr: after a merge", _merged),
+    Assumption(26, "beside what is committed, .gitattributes alone may change", "publish: others' files", _attributes),
+    Assumption(27, "a small file is sent, or redirected to", "publish, check", _small_file),
     Assumption(11, "the old name of a renamed repository leads to the new one", "publish, check --org, --repair", _renamed),
 )  # fmt: skip  # the last one renames it

@@ -189,7 +189,11 @@ def _with_statements(hub: HubClient, repo: str, main: Content, tagged: Iterable[
 
 
 def inspect_mirror(hub: HubClient, repo: str) -> PublishedDataset:
-    """What a mirror of raw files holds: the content of every file must have the digest in its name."""
+    """What a mirror of raw files holds: the content of every file must have the digest in its name.
+
+    The Hub alone decides whether it lists a sha256 or a git blob id. A file that it lists by the other kind than the name has is
+    fetched and hashed.
+    """
     name, faults, at = repo.partition("/")[2], list[str](), None
     try:
         at = repository.require_snapshot(hub, repo, repository.MAIN)
@@ -197,11 +201,10 @@ def inspect_mirror(hub: HubClient, repo: str) -> PublishedDataset:
             kind, digest = path.partition("/")[0], path.rpartition("/")[2]
             if kind not in MIRRORED:
                 continue
-            content = repository.read_file(hub, repo, at, path) if len(listed) == repository.GIT_BLOB else None
-            if digest != listed and (content is None or digest not in listed_digests(content)):
-                faults.append(f"{path} has other content: {listed}")
-            elif content is None and (lost := repository.find_lost_file(hub, repo, at, path)):
+            if lost := repository.find_lost_file(hub, repo, at, path):
                 faults.append(lost)
+            elif digest != listed and (len(digest) == len(listed) or not _has_digest(hub, repo, at, path, digest)):
+                faults.append(f"{path} has other content: {listed}")
         failure = None
     except hub.error as error:
         failure = explain_failure(error)
@@ -211,6 +214,12 @@ def inspect_mirror(hub: HubClient, repo: str) -> PublishedDataset:
     problems = tuple(Problem(fault, "write it again:", (command,)) for fault in faults)
     main = Revision(repository.MAIN, at.sha if at else None, problems=problems, not_checked=failure)
     return PublishedDataset(repo, name, (main,))
+
+
+def _has_digest(hub: HubClient, repo: str, at: Snapshot, path: str, digest: str) -> bool:
+    """Whether the content of a file has a digest of either kind; it is downloaded, and may be large."""
+    with tempfile.TemporaryDirectory() as temporary:
+        return digest in listed_digests(repository.download(hub, repo, at, path, Path(temporary)))
 
 
 def _observe(repo: Repository, name: str, commit: str, manifest: Manifest, record: Path) -> None:

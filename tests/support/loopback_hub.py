@@ -95,7 +95,8 @@ class Repo:
     """A repository.
 
     branches: includes pull requests, as `refs/pr/1`. moves: every (ref, commit) update, in order. gated: only a writer may read
-    its files, while anybody may read its name and its tags. annotated: the tag objects that the listing names, by tag.
+    its files, while anybody may read its name and its tags. annotated: the tag objects that the listing names, by tag. lost: the
+    sha256 of files whose content is deleted. merged: the names of pull requests.
     """
 
     private: bool
@@ -105,6 +106,8 @@ class Repo:
     moves: list[tuple[str, str]] = field(default_factory=list)
     gated: bool = False
     annotated: dict[str, str] = field(default_factory=dict)
+    lost: set[str] = field(default_factory=set)
+    merged: set[str] = field(default_factory=set)
 
     def add(self, branch: str, commit: Commit) -> str:
         """Append a commit to a branch and return its hash."""
@@ -515,15 +518,55 @@ def _refs(hub: LoopbackHub, request: Request, repo: str) -> Answer:
 
 
 def _discussions(hub: LoopbackHub, request: Request, repo: str) -> Answer:
-    """The pull requests, the newest first; all of them are open, and there are no other discussions."""
-    repository, listed = hub.repo(request, repo), []
+    """The pull requests, the newest first, or a new one; none is a draft, and there are no other discussions."""
+    repository, listed = hub.repo(request, repo, write=request.method == "POST"), []
+    if request.method == "POST":
+        number = sum(name.startswith("refs/pr/") for name in repository.branches) + 1
+        repository.branches[f"refs/pr/{number}"] = repository.branches["main"]
+        return _json({"num": number})
     for name, sha in reversed(repository.branches.items()):
         if name.startswith("refs/pr/"):
             listed.append(
                 {"num": int(name.rpartition("/")[2]), "title": repository.commits[sha].title, "author": {"name": "tester"},
-                 "createdAt": TIMESTAMP, "status": "open", "isPullRequest": True, "repo": {"name": repo, "type": "dataset"}}
+                 "createdAt": TIMESTAMP, "status": "merged" if name in repository.merged else "open",
+                 "isPullRequest": True, "repo": {"name": repo, "type": "dataset"}}
             )  # fmt: skip
+    if request.query.get("status") == ["open"]:
+        listed = [one for one in listed if one["status"] == "open"]
     return _json({"discussions": listed, "count": len(listed), "start": 0})
+
+
+def _merge(hub: LoopbackHub, request: Request, repo: str, number: str) -> Answer:
+    """Merge a pull request: main moves to its commit, which must be on top of main."""
+    repository, name = hub.repo(request, repo, write=True), f"refs/pr/{number}"
+    sha = hub.sha(repository, name)
+    if repository.commits[sha].parent != repository.branches["main"]:
+        raise HubError(400, "This pull request is not on top of main")
+    repository.branches["main"] = sha
+    repository.moves.append(("main", sha))
+    repository.merged.add(name)
+    return _json({})
+
+
+def _lfs_files(hub: LoopbackHub, request: Request, repo: str) -> Answer:
+    """List the files in LFS, or delete the content of some."""
+    repository = hub.repo(request, repo, write=True)
+    if request.method == "POST":
+        repository.lost |= set(request.json["deletions"]["sha"])
+        return _json({})
+    files = {
+        blob.sha256: {
+            "fileOid": blob.sha256,
+            "oid": blob.sha256,
+            "filename": path,
+            "size": len(blob.content),
+            "pushedAt": TIMESTAMP,
+        }
+        for commit in repository.commits.values()
+        for path, blob in commit.tree.items()
+        if blob.lfs
+    }
+    return _json(list(files.values()))
 
 
 def _commits(hub: LoopbackHub, request: Request, repo: str, revision: str) -> Answer:
@@ -662,7 +705,7 @@ def _resolve(hub: LoopbackHub, request: Request, repo: str, revision: str, path:
     repository = hub.readable(request, repo)
     sha = hub.sha(repository, revision)
     blob = repository.commits[sha].tree.get(path)
-    if blob is None:
+    if blob is None or blob.sha256 in repository.lost:
         raise HubError(404, "Entry not found", "EntryNotFound")
     etag = f'"{blob.sha256 if blob.lfs else blob.git}"'
     headers = {"X-Repo-Commit": sha, "ETag": etag, "Accept-Ranges": "bytes", "Content-Type": "application/octet-stream"}
@@ -799,7 +842,10 @@ ROUTES: tuple[tuple[set[str], str, Callable[..., Answer]], ...] = (
     ({"GET"}, f"{API}/tree/{REV}(?:/(?P<folder>.+))?", _tree),
     ({"POST"}, f"{API}/paths-info/{REV}", _paths_info),
     ({"GET"}, f"{API}/refs", _refs),
-    ({"GET"}, f"{API}/discussions", _discussions),
+    ({"GET", "POST"}, f"{API}/discussions", _discussions),
+    ({"POST"}, f"{API}/discussions/(?P<number>\\d+)/merge", _merge),
+    ({"GET"}, f"{API}/lfs-files", _lfs_files),
+    ({"POST"}, f"{API}/lfs-files/batch", _lfs_files),
     ({"GET"}, f"{API}/commits/{REV}", _commits),
     ({"POST", "DELETE"}, f"{API}/tag/{REV}", _tag),
     ({"POST", "DELETE"}, f"{API}/branch/{REV}", _branch),

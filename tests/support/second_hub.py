@@ -12,7 +12,7 @@ tags, parents and lost commits are git's: every dataset is a git repository. The
 - client tests: what the tests of `huggingface_hub` expect of the staging Hub;
 - issue N: an issue of `huggingface_hub`.
 
-Left out: Xet, models and Spaces, the viewer, access requests, git over HTTP, the deletion of LFS files through the API.
+Left out: Xet, models and Spaces, the viewer, access requests, git over HTTP, a new history where LFS files are deleted.
 """
 
 import hashlib

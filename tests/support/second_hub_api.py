@@ -266,7 +266,7 @@ class Hub:
 
     def commit(self, repo: str, changes: dict[str, bytes | None], title: str = "by hand", branch: str = "main") -> str:
         """Commit to a branch as another user; the value None deletes a file."""
-        dataset, ref = self.repos[repo], branch if branch.startswith("refs/") else f"refs/heads/{branch}"
+        dataset, ref = self.repos[repo.lower()], branch if branch.startswith("refs/") else f"refs/heads/{branch}"
         head = dataset.sha(ref)
         attributes = attributes_of(dataset, dataset.git.entries(head))
         written = dict(changes)
@@ -698,6 +698,21 @@ def lfs_verify(_: Hub, request: Request, dataset: Dataset) -> Any:
     file = dataset.lfs / request.json["oid"]
     whole = file.exists() and file.stat().st_size == request.json["size"]
     require(whole, 404, "Object does not exist on the server")
+
+
+@route("GET", "/api/datasets/{repo}/lfs-files")
+def list_lfs_files(hub: Hub, request: Request, dataset: Dataset) -> Any:
+    # client: by sha256, with one of the paths that lead to it
+    entries = [entry for sha in dataset.commits for entry in dataset.git.entries(sha).values() if "lfs" in entry]
+    files = {entry["lfs"]["oid"]: {"filename": entry["path"], "size": entry["size"]} for entry in entries}
+    return paged(hub, request, [{"fileOid": oid, "oid": oid, "pushedAt": now(), **file} for oid, file in files.items()])
+
+
+@route("POST", "/api/datasets/{repo}/lfs-files/batch", write=True)
+def delete_lfs_files(_: Hub, request: Request, dataset: Dataset) -> Any:
+    require(not request.json["deletions"]["rewriteHistory"], 501, "this server does not rewrite history")
+    for oid in request.json["deletions"]["sha"]:
+        (dataset.lfs / oid).unlink()
 
 
 @route("POST", "/api/datasets/{repo}/commit/{rev}")

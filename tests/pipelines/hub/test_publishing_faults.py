@@ -124,8 +124,8 @@ def releases_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         ("first version", "another form", 3),
         ("older version", "kill after a write", 3),
-        ("repair all refs", "kill after a write", 4),
-        ("take over", "kill at the record", 12),
+        ("repair all refs", "another form", 7),
+        ("take over", "kill at the record", 15),
     ],
 )
 def test_a_few_of_the_faults_and_kills_of_the_benchmark(

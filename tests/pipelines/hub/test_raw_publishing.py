@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from builders.spec import Source
 from pipelines import publish
 from pipelines.hub import client, publishing
 from pipelines.hub.commits import DONE, NEW, CommitOptions, Publication
+from pipelines.hub.inspection import inspect_mirror
 from pipelines.hub.raw_publishing import NOTHING, RawPlan, make_raw_plan, publish_raw
 from pipelines.raw.locations import locate
 from pipelines.raw.mirrors import parse_mirrors
@@ -91,6 +93,24 @@ def test_a_private_file_comes_back_wherever_the_hub_sends_for_it(
     mirrors, gone = parse_mirrors("hf://datasets/org"), by_hand("file.jsonl", "It is gone.", sha256=sha256(content))
     elsewhere = replace(settings, raw_dir=None, cache=tmp_path / "new", hub=hub.url, mirrors=mirrors)
     assert locate(source_of(gone), "file", elsewhere).raw.path.read_bytes() == content
+
+
+@pytest.mark.both_hubs
+@pytest.mark.parametrize("content", [CONTENT, bytes(1000)], ids=["text", "NUL bytes"])
+@pytest.mark.parametrize("kind", [sha256, git_blob], ids=["sha256", "git-blob"])
+def test_a_mirror_is_sound_whichever_digest_the_hub_lists(
+    hub: LoopbackHub, settings: RawSettings, tmp_path: Path, content: bytes, kind: Callable[[bytes], str]
+) -> None:
+    """The second Hub keeps NUL bytes in LFS, and lists them by sha256."""
+    write(tmp_path / "raw" / "demo" / "file.jsonl", content)
+    source = source_of(https(URL, **{kind.__name__: kind(content)}))
+    [path] = mirror(hub, settings, source).plan.names
+    assert mirror(hub, settings, source).state == DONE
+    connection = client.connect(endpoint=hub.url, token=WRITER, patience=patience())
+    assert inspect_mirror(connection, REPO).state == "sound"
+    hub.commit(REPO, {path: bytes(2000)})
+    [problem] = inspect_mirror(connection, REPO).revisions[0].problems
+    assert problem.what.startswith(f"{path} has other content: ")
 
 
 @pytest.mark.both_hubs

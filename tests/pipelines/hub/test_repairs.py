@@ -323,9 +323,10 @@ def test_a_repair_that_fails_at_any_request_is_finished_by_the_next(world: World
         assert behind in {*world.repo.tags.values(), *world.repo.branches.values()}
 
 
+@pytest.mark.both_hubs
 def test_a_version_that_a_killed_run_published_again_is_recorded_by_the_next(world: World) -> None:
     gone, path = world.repo.tags.pop("v1.0.0"), ledger.record_file(TERRA, world.ledger)
-    del world.repo.commits[gone]
+    world.hub.forget(REPO, gone)
     before = path.read_bytes()
     commit = world.publish("1.0.0").commit
     path.write_bytes(before)  # as after a kill between the tag and its line
