@@ -25,7 +25,7 @@ LISTS = (
 )
 FIRST_SCREEN = 20  # lines of a card before its first section, without warnings
 HEAD = 2  # lines of a table without rows
-TAG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+TAG = re.compile(r"[a-z0-9]+([-.][a-z0-9]+)*")  # a version may have a dot: mteb-rus-v1.1
 
 
 def resource(name: str) -> Any:

@@ -77,7 +77,7 @@ def test_the_leaderboard_of_mteb_names_for_each_task_our_dataset_and_the_version
     assert max(map(len, lines)) <= 80
     assert page["CEDRClassification"] == "cedr-classification@1.0.0: 7,528 / 1,882; verified on complete real files"
     assert page["RuSciBenchOECDClusteringP2P"].startswith(
-        "ru-scibench-oecd-classification@1.0.0: 27,782 / 3,219 expected;"
+        "ru-scibench-oecd-classification@0.1.0: 27,782 / 3,219 expected;"
     )
     assert page["RiaNewsRetrievalHardNegatives.v2"] == (
         "ria-news-retrieval-hard-negatives@1.0.0: 1,000 queries expected; golden sample only"
