@@ -156,8 +156,9 @@ def _open_writer(pq: Any, path: Path, schema: Any) -> Any:
         schema,
         compression="zstd",
         write_page_index=True,
-        # Pages end where the values say so, for a Hub that stores equal chunks once. Measured: two versions of a table share 0
-        # to 8 % of their bytes where rows are dropped all over it.
+        # Pages end where the values say so, for a Hub that stores equal chunks once, and files are 1 % larger. Measured on 60,000
+        # rows: a version without one row shares 90 % of its bytes with the one before (50 % with other pages), without ten rows
+        # 75 % (0), with 1 % more rows at the end 99 % either way; where every hundredth row is gone, nothing.
         use_content_defined_chunking=True,
     )
 
