@@ -149,13 +149,14 @@ def _find_published(definition: Definition, others: Sequence[Definition], option
         found = ", ".join(each.dataset.name for each in (definition, *others))
         raise UsageError(f"{options.name!r} means several datasets", found=found, todo="name one of them")
     if dataset.published is None:
-        todo = f"its version {dataset.first} takes over the published rows, or they are in several tables"
+        todo = f"its version {dataset.first} takes over the published rows"
         raise UsageError(f"{dataset.name} has no version {AS_PUBLISHED}", todo=todo)
     raw = _raw_file(source, published_key(dataset.name), settings)
     keys = needed_files(definition, dataset.task.splits, AS_PUBLISHED)
     columns = parse_column_map(options.map)
     with show_stages(dataset.name), tempfile.TemporaryDirectory() as scratch:
-        side = read_side(options.published, ForeignOptions(), options.output)
+        subsets = (dataset.subset,) if dataset.subset else ()
+        side = read_side(options.published, ForeignOptions(subsets=subsets), options.output)
         files = {key: locate(source, key, settings).raw for key in keys if key != published_key(dataset.name)}
         found_rows = published.find_records(dataset, RawFiles(dataset.task.splits, files, Path(scratch)), side, columns)
     with lock_cached_file(settings.cache / raw.name, raw.name, activity="writing"):

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -77,10 +78,10 @@ def test_the_leaderboard_of_mteb_names_for_each_task_our_dataset_and_the_version
     assert max(map(len, lines)) <= 80
     assert page["CEDRClassification"] == "cedr-classification@1.0.0: 7,528 / 1,882; verified on complete real files"
     assert page["RuSciBenchOECDClusteringP2P"].startswith(
-        "ru-scibench-oecd-classification@0.1.0: 27,782 / 3,219 expected;"
+        "ru-scibench-oecd-classification@0.1.0 (waits for decide): 27,782 / 3,219 expected;"
     )
     assert page["RiaNewsRetrievalHardNegatives.v2"] == (
-        "ria-news-retrieval-hard-negatives@1.0.0: 1,000 queries expected; golden sample only"
+        "ria-news-retrieval-hard-negatives@0.1.0 (waits for decide): 1,000 queries expected; golden sample only"
     )
     assert (
         len(json.loads(f"[{','.join(show('MTEB_rus-v1.1', '--json', '--output', str(tmp_path)).splitlines())}]")) == 21
@@ -88,7 +89,8 @@ def test_the_leaderboard_of_mteb_names_for_each_task_our_dataset_and_the_version
 
 
 def test_the_version_with_the_published_rows_is_the_one_to_use() -> None:
-    rows = [{"dataset": task.dataset, "versions": {"1.0.0": ""}, "status": "-", "built": "-"} for task in BUILT_IN]
+    known = {"versions": {"1.0.0": ""}, "waiting": [], "status": "-", "built": "-"}
+    rows: list[dict[str, Any]] = [{"dataset": task.dataset, **known} for task in BUILT_IN]
     for row in rows:
         if row["dataset"] == "miracl-retrieval-hard-negatives-ru":
             row["versions"] = {"0.1.0": "", "1.0.0": "", "2.0.0": ""}
