@@ -11,6 +11,7 @@ of the source; a query that with its text and the same relevant document, or id;
 import hashlib
 import json
 from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
 from types import MappingProxyType
 
 import polars as pl
@@ -34,6 +35,7 @@ COLUMNS: Mapping[str, pl.DataType] = MappingProxyType(
     {"split": pl.String(), "record": pl.Int64(), "records": pl.Int64(), "change": pl.String()}
 )
 TEXT, THEIRS = "__text", "__theirs"  # of a record: the text and the label that are compared
+ORDER = "__order"  # of a published row
 WHOLE = "whole"  # the column with the text before a step of the recipe, such as the removal of ratings; else the text
 FIRST_SENTENCE = r"^[^.]*\.\s*"
 # What makes the published text of that of its record; the first that does is taken.
@@ -88,17 +90,13 @@ def select_published(dataset: Dataset, raw: RawFiles, *, partial: bool) -> Table
             found="; ".join(f"{drop.count:,} of {drop.split}: {drop.reason}" for drop in dropped),
             todo="this is what is known of where the published rows come from; build the others with --partial",
         )
-    # Eager: while one side of a join is not ready, the other piles up in memory.
-    made = keys.filter(pl.col("change").is_in(list(CHANGES)))
-    changed = [pl.when(pl.col("change") == name).then(change(pl.col(TEXT))) for name, change in CHANGES.items()]
+    made = keys.filter(pl.col("change").is_in(list(CHANGES))).with_row_index(ORDER)
     records, frames, digests = number_records(dataset, raw), dict[str, dict[str, pl.DataFrame]](), dict[str, str]()
     for layout in tasks.layouts(dataset.task):
         own = made if is_single else made.filter(pl.col("split") == layout.config)
-        named = records[layout.config].join(own.select("record").unique().lazy(), on="record", how="semi")
-        rows = own.join(named.collect(engine="streaming"), on="record", maintain_order="left")
-        rows = rows.with_columns(pl.coalesce(changed).alias(TEXT))
-        rows = rows.with_columns(pl.col(TEXT).alias(name) for name in layout.text)
+        rows = _make_rows(own, records[layout.config], layout, raw.scratch / f"records-{layout.config}.parquet")
         digests |= content_digests(rows["split"], rows[TEXT], rows[THEIRS])
+        rows = rows.with_columns(pl.col(TEXT).alias(name) for name in layout.text)
         frames[layout.config] = {
             split: rows.filter(pl.col("split") == (split if is_single else layout.config)).select(*layout.columns)
             for split in raw.splits
@@ -110,6 +108,28 @@ def select_published(dataset: Dataset, raw: RawFiles, *, partial: bool) -> Table
     observed = {f"published rows of {split}: {change}": count for split, change, count in counts}
     observed["published rows that several raw records have"] = int((made["records"] > 1).sum())
     return Tables(frames, dropped, observed)
+
+
+def _make_rows(keys: pl.DataFrame, records: pl.LazyFrame, layout: tasks.Layout, file: Path) -> pl.DataFrame:
+    """The published rows of a table: split, TEXT as it was published, THEIRS, and the other columns; by way of a temporary file.
+
+    Collected directly, each record would keep the texts of its whole batch in memory.
+    """
+    others = [name for name in layout.columns if name not in layout.text]
+    whole = pl.col(WHOLE) if keys["change"].is_in(["whole", "headless"]).any() else pl.lit("").alias(WHOLE)
+    # Not a join: while one side is not ready, the other piles up in memory.
+    named = records.filter(pl.col("record").is_in(keys["record"].unique().implode()))
+    named.select("record", TEXT, THEIRS, whole, *others).sink_parquet(file, row_group_size=2_000)
+    named = pl.read_parquet(file, glob=False).lazy()
+    # One change after the other: all changes of all texts would not fit in memory.
+    parts = [
+        keys.lazy()
+        .filter(pl.col("change") == name)
+        .join(named, on="record")
+        .select("split", ORDER, change(pl.col(TEXT)).alias(TEXT), THEIRS, *others)
+        for name, change in CHANGES.items()
+    ]
+    return pl.concat(parts).collect().sort(ORDER)
 
 
 def number_records(dataset: Dataset, raw: RawFiles) -> dict[str, pl.LazyFrame]:

@@ -224,7 +224,8 @@ def _clean_batch(
     length = pl.col("text").str.len_chars()
     valid = articles.filter(length.is_between(1, max_length)) if max_length else articles.with_columns(whole=texts)
     valid = valid.select(pl.col("id").cast(pl.Int64), "title", "text", *([] if max_length else ["whole"]))
-    valid.write_ipc(scratch / f"{first:012d}.arrow")
+    # What is not compressed is mapped into memory: of all articles, twice the text, that would be gigabytes.
+    valid.write_ipc(scratch / f"{first:012d}.arrow", compression="uncompressed" if max_length else "lz4")
     hashes = {f"{column}_{seed}": pl.col(column).hash(seed) for column in ARTICLE for seed in SEEDS}
     digest = articles.select(
         "id", "dateline", "parsed", length=length, titled=pl.col("title").str.contains(r"\S"), **hashes

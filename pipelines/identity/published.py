@@ -43,7 +43,7 @@ from pipelines.process.safe_text import first_line
 from pipelines.process.stages import stage
 from pipelines.process.tables import WIDTH, number_table, wrap
 
-ROW, LABEL, OWN, WRITTEN = "__row", "__label", "__own", "__written"
+ROW, LABEL, OWN, WRITTEN = "__row", "__label", "__own", ("__written", "__written_again")
 ALIKE = "alike"
 Change = Callable[[pl.Expr], pl.Expr]
 # What is compared with what: a published text after the first change, that of a record after the second.
@@ -219,14 +219,20 @@ def _read_table(dataset: Dataset, side: Side, layout: tasks.Layout, splits: Mapp
 def _find_texts(left: pl.DataFrame, records: pl.LazyFrame, published: Change, raw: Change) -> pl.DataFrame:
     """The records with the text of each row, after a change of each: the first of each label, and how many they are.
 
+    Texts count as equal if two hashes of 64 bits are: a record that is collected would keep the texts of its batch in memory.
     Returns ROW, LABEL of the row, THEIRS of the record, record, records, in the order of rows and records.
     """
-    wanted = left.select(ROW, LABEL, published(pl.col(TEXT)).alias(WRITTEN))
+    wanted = left.select(ROW, LABEL, *_hash(published(pl.col(TEXT)))).drop_nulls(WRITTEN)
     # Eager: while one side of a join is not ready, the other piles up in memory, ten million headlines of it.
     texts = wanted.select(WRITTEN).unique().lazy()
-    written = records.select("record", THEIRS, raw(pl.col(TEXT)).alias(WRITTEN)).join(texts, on=WRITTEN, how="semi")
-    alike = written.group_by(WRITTEN, THEIRS).agg(pl.min("record"), records=pl.len().cast(pl.Int64))
+    written = records.select("record", THEIRS, *_hash(raw(pl.col(TEXT)))).join(texts, on=WRITTEN, how="semi")
+    alike = written.group_by(*WRITTEN, THEIRS).agg(pl.min("record"), records=pl.len().cast(pl.Int64))
     return wanted.join(alike.collect(engine="streaming"), on=WRITTEN).sort(ROW, "record").drop(WRITTEN)
+
+
+def _hash(text: pl.Expr) -> list[pl.Expr]:
+    """Two hashes of a text, null for none."""
+    return [pl.when(text.is_not_null()).then(text.hash(seed)).alias(name) for seed, name in enumerate(WRITTEN)]
 
 
 def _find_names(
