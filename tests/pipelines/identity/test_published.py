@@ -26,6 +26,8 @@ from pipelines.identity import published
 from pipelines.identity.datasets import read_side
 from pipelines.make import BuildResult, BuildSettings, make
 from pipelines.raw.settings import RawSettings
+from pipelines.reproduction import clean_process
+from pipelines.reproduction.reproducing import reproduce, require_sound
 from tests.support.first_contact import publish_golden_files
 from tests.support.paths import ROOT
 from tests.support.processes import run
@@ -332,3 +334,6 @@ def test_a_copy_in_a_folder_offers_the_version_without_a_network(
         (0, "1 test: no raw record has the text", *build_it, "--partial"),
         (0, "added: 0 to raw.lock.json, 0 to accepted.json", *accept_it),
     )
+    part, settings = tmp_path / "outputs" / NAME / AS_PUBLISHED, RawSettings(raw[1], tmp_path / "again", offline=True)
+    again = reproduce(part, require_sound(part), settings, build=clean_process.build)
+    assert (again.verdict, again.same_recipe) == ("rows and bytes equal", True), again.problems
