@@ -9,8 +9,9 @@ of the source; a query that with its text and the same relevant document, or id;
 """
 
 import hashlib
+import itertools
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
@@ -105,6 +106,8 @@ def select_published(dataset: Dataset, raw: RawFiles, *, partial: bool) -> Table
         split: content[split] for split in content if split in keys["split"]
     }:
         raise _refused(file, "other rows than those that were compared: of another raw source, or builder")
+    if dropped and not is_single:
+        dropped += _drop_unanswered(frames, raw.splits)
     observed = {f"published rows of {split}: {change}": count for split, change, count in counts}
     observed["published rows that several raw records have"] = int((made["records"] > 1).sum())
     return Tables(frames, dropped, observed)
@@ -130,6 +133,18 @@ def _make_rows(keys: pl.DataFrame, records: pl.LazyFrame, layout: tasks.Layout, 
         for name, change in CHANGES.items()
     ]
     return pl.concat(parts).collect().sort(ORDER)
+
+
+def _drop_unanswered(frames: dict[str, dict[str, pl.DataFrame]], splits: Iterable[str]) -> tuple[Dropped, ...]:
+    """Leave out, in place, queries without a judgement of a relevant document that can be made, and their other judgements."""
+    dropped = []
+    for split, (config, name) in itertools.product(splits, (("queries", "id"), ("qrels", "query-id"))):
+        answered = frames["qrels"][split].filter(pl.col("score") > 0)["query-id"]
+        kept = frames[config][split].filter(pl.col(name).is_in(answered.implode()))
+        if count := len(frames[config][split]) - len(kept):
+            dropped.append(Dropped("no judgement of a relevant document can be made for its query", count, config))
+        frames[config][split] = kept
+    return tuple(dropped)
 
 
 def number_records(dataset: Dataset, raw: RawFiles) -> dict[str, pl.LazyFrame]:

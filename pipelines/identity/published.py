@@ -95,8 +95,10 @@ def find_records(dataset: Dataset, raw: RawFiles, side: Side, columns: Mapping[s
 
 def _find_rows(published: pl.DataFrame, records: pl.LazyFrame) -> pl.DataFrame:
     """The rows in their order, with record, records and change. published: with ROW, split, TEXT and LABEL (String)."""
-    left, found, others = published, [], []
+    left, found, others = published, list[pl.DataFrame](), list[pl.DataFrame]()
     for change, functions in STAGES.items():
+        if others and left.is_empty():
+            break
         with stage(change):
             pairs = _find_texts(left, records, *functions)
         same = pairs.filter(pl.col(LABEL) == pl.col(THEIRS)).with_columns(change=pl.lit(change))

@@ -1,13 +1,18 @@
 """Published documents, queries and judgements found in the raw source: by ids for MIRACL, by texts for RIA news. Keys by hand."""
 
 import gzip
+import json
+import random
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from bs4 import BeautifulSoup
 
 import embedding_datasets as ed
+from benchmarks.ria_articles import write_articles
 from builders.errors import RecipeError, SourceError
 from builders.spec import AS_PUBLISHED
 from pipelines.make import GOLDEN, BuildResult, make
@@ -82,9 +87,9 @@ def test_keys_name_the_records_that_were_published_and_the_build_equals_the_copy
 
 
 def spoil(copy: Copy) -> Copy:
-    """The copy of MIRACL with a passage of no source, one with the id of another, a judgement of it, and another score."""
+    """The copy of MIRACL with a passage of no source, relevant for a query, one with the id of another, and another score."""
     corpus = [*copy.corpus, ("1#0", "Кот", "Кот спит."), ("402#0", STATION, "Станция находится в черте города.")]
-    return Copy(corpus, copy.queries, [("58", "205#2", 1), ("58", "734#0", 1), ("3", "1#0", 1), ("3", "101#0", 1)])
+    return Copy(corpus, copy.queries, [("58", "205#2", 1), ("58", "734#0", 1), ("3", "1#0", 1), ("3", "101#1", 0)])
 
 
 def test_documents_of_no_source_or_another_id_and_judgements_of_them_make_a_part_at_most(
@@ -101,7 +106,7 @@ def test_documents_of_no_source_or_another_id_and_judgements_of_them_make_a_part
             ("qrels", 11, 1, "exact"),
             ("qrels", 13, 1, "relabelled"),
             ("qrels", None, 0, "absent"),
-            ("qrels", 0, 1, "exact"),
+            ("qrels", 1, 1, "exact"),
         ]
     )
     assert found.absent == ["Кот спит."]
@@ -110,8 +115,55 @@ def test_documents_of_no_source_or_another_id_and_judgements_of_them_make_a_part
     ):
         build(MIRACL, tmp_path)
     release = build(MIRACL, tmp_path, partial=True)
-    assert release.manifest.rows == {"corpus/dev": 5, "queries/dev": 2, "qrels/dev": 2}
-    assert "**in part**: 4 published rows cannot be made" in (release.release_dir / "README.md").read_text("utf-8")
+    # The query without a relevant document, and its other judgement, are left out too.
+    assert release.manifest.rows == {"corpus/dev": 5, "queries/dev": 1, "qrels/dev": 1}
+    assert "**in part**: 6 published rows cannot be made" in (release.release_dir / "README.md").read_text("utf-8")
+
+
+DATELINE = r"^[^.—–]{2,70}?, \d+ \w+\s*[-–—] (?:риа новости|р-спорт|прайм)(?:, [^.]+)?\. ?"
+INVENTED = "этой статьи в источнике нет."
+
+
+def test_of_a_copy_that_another_program_drew_decide_tells_the_three_rows_that_differ(tmp_path: Path) -> None:
+    """The program follows the card, with BeautifulSoup and a random draw."""
+    raw = tmp_path / "golden" / "ria_news" / "raw" / "ria.json.gz"
+    raw.parent.mkdir(parents=True)
+    write_articles(raw, 400)
+    articles = [json.loads(line) for line in gzip.decompress(raw.read_bytes()).splitlines()]
+    plain = [BeautifulSoup(article["text"], "html.parser").get_text() for article in articles]
+    texts = [re.sub(DATELINE, "", " ".join(text.split())) for text in plain]
+    titles, rng = [article["title"] for article in articles], random.Random(5)
+    short = [
+        n for n, text in enumerate(texts) if texts.index(text) == titles.index(titles[n]) == n and len(text) <= 2_000
+    ]
+    blank = next(n for n in short if titles[n] != titles[n].strip())
+    pool = rng.sample([n for n in short if n != blank], 80)
+    asked = [*pool[:20], blank]
+    documents = rng.sample([*pool, blank], 81)
+    judged = {n: int(n == asked[7]) + 1 for n in rng.sample(asked, 21)}
+    shown = [(f"d{n}", "", texts[n]) for n in documents]
+    copy = Copy(
+        [*shown[:40], ("x", "", INVENTED), *shown[40:]],
+        [(f"t{n}", titles[n].strip() if n == blank else titles[n]) for n in asked],
+        [(f"t{n}", f"d{n}", score) for n, score in judged.items()],
+    )
+    found, _ = decide(HARD, copy, tmp_path, tmp_path / "golden")
+    drawn = [("corpus", n, texts.count(texts[n]), "exact") for n in documents]
+    assert found.keys.rows() == [
+        *drawn[:40],
+        ("corpus", None, 0, "absent"),
+        *drawn[40:],
+        *(("queries", n, 1, "trimmed" if n == blank else "exact") for n in asked),
+        *(("qrels", n, 1, "relabelled" if score == 2 else "exact") for n, score in judged.items()),
+    ]
+    assert found.absent == [INVENTED]
+    release = build(HARD, tmp_path, partial=True)
+    tables = {table.config: table for table in ed.diff(tmp_path / "copy", release.release_dir).tables}
+    assert {name: (table.equal + table.new_ids, table.removed, table.after) for name, table in tables.items()} == {
+        "corpus": (81, 1, 81),
+        "queries": (20, 1, 20),  # that of the judgement has no relevant document
+        "qrels": (20, 1, 20),
+    }
 
 
 def test_keys_of_another_source_are_refused(golden: Path, tmp_path: Path) -> None:
