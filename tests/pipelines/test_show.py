@@ -68,13 +68,16 @@ def test_rumteb_calls_built_only_what_the_ledger_has(tmp_path: Path) -> None:
 
 
 def test_the_leaderboard_of_mteb_names_for_each_task_our_dataset_and_the_version_to_use(tmp_path: Path) -> None:
-    lines = show("mteb-rus-v1.1", "--output", str(tmp_path)).split("\n\n")[0].splitlines()
+    listed, note = show("mteb-rus-v1.1", "--output", str(tmp_path)).split("\n\n")
+    lines = listed.splitlines()
     tasks = [line for line in lines if not line.startswith(" ")]
     page = {
         task: " ".join(part.split())
         for task, part in zip(tasks, re.split(r"(?m)^\S+\n", "\n".join(lines))[1:], strict=True)
     }
     assert len(page) == 23
+    verified = {entry.split("@")[0] for entry in page.values() if entry.endswith("verified on complete real files")}
+    assert note.startswith(f"{len(verified)} of 21 datasets verified on complete real files. ")
     assert max(map(len, lines)) <= 80
     assert page["CEDRClassification"] == "cedr-classification@1.0.0: 7,528 / 1,882; verified on complete real files"
     assert page["RuSciBenchOECDClusteringP2P"].startswith(
