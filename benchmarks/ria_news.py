@@ -4,13 +4,16 @@
     python benchmarks/ria_news.py 1000000             another number of articles
     python benchmarks/ria_news.py --from ria_20.json  generated from the paragraphs of real articles
 
-The generated articles have the real raw format, and about the length and compressed size of the real articles. Three programs
+The generated articles have the real raw format, and about the length and compressed size of the real articles. The programs
 run, each in a separate process:
 
 - build: what `embedding-datasets build ria-news-retrieval` does, from raw file to release, including all checks;
 - script: a simple script with pandas, BeautifulSoup and `to_parquet`. It writes the same documents (which the benchmark
   verifies), without integrity checks, findings, statistics or card;
-- floor: the lower bound: gunzip, parse the JSON, write the raw texts to Parquet with zstd.
+- floor: the lower bound: gunzip, parse the JSON, write the raw texts to Parquet with zstd;
+- decide: finds the articles of a published copy: the rows of the build in another order, with other ids, and one document in a
+  thousand that no article has;
+- published: a complete build of version 0.1.0, of those rows.
 
 The script requires pandas (the extra `benchmarks`). The floor uses one thread, as does the script except for its last step.
 """
@@ -23,6 +26,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from extras import require_modules
 from ria_articles import write_articles
@@ -31,6 +35,9 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.programs import Measurement, measure  # noqa: E402
+
+if TYPE_CHECKING:
+    from builders.catalogue import Definition
 
 RAW = Path("raw", "ria_news", "ria.json.gz")
 RELEASE = Path("outputs", "ria-news-retrieval", "2.0.0")
@@ -65,9 +72,12 @@ def main() -> None:
         print(
             f"{options.articles:,} articles of {mean_bytes:,.0f} bytes, compressed (real articles: 1,021)", flush=True
         )
-        measurements = {
-            name: measure(__file__, "--run", name, "--folder", str(folder)) for name in RUNS if name not in options.skip
-        }
+        measurements = dict[str, Measurement]()
+        for name in RUNS:
+            if name == "decide" and not (folder / "copy").exists():
+                publish(folder)
+            if name not in options.skip:
+                measurements[name] = measure(__file__, "--run", name, "--folder", str(folder))
         if {"build", "script"} <= set(measurements):
             compare(folder)
         print(table(measurements, options.articles))
@@ -90,21 +100,70 @@ def floor(folder: Path) -> None:
         writer.close()
 
 
-def build(folder: Path) -> None:
-    """Run a complete build, without the pinned digest, which generated articles do not have."""
+def without_digests() -> "Definition":
+    """The dataset without the pinned digest, which generated articles do not have."""
     from builders import catalogue
-    from pipelines.make import BuildSettings, make
-    from pipelines.raw.settings import RawSettings
 
     definition = catalogue.load(catalogue.entries()["ria-news-retrieval"])
     files = {key: replace(file, sha256=None, bytes=None) for key, file in definition.source.files.items()}
+    return replace(definition, source=replace(definition.source, files=files))
+
+
+def build(folder: Path, version: str = "2.0.0") -> None:
+    """Run a complete build."""
+    from pipelines.make import BuildSettings, make
+    from pipelines.raw.settings import RawSettings
+
     raw = RawSettings(folder / "raw", folder / "cache", offline=True, lock=folder / "raw.lock.json")
     settings = BuildSettings(folder / "outputs", raw, force=True, ledger=folder / "ledger.json")
-    outcome = make(replace(definition, source=replace(definition.source, files=files)), "2.0.0", settings)
+    outcome = make(without_digests(), version, replace(settings, partial=version == "0.1.0"))
     for drop in outcome.manifest.dropped:
         print(f"  dropped: {drop.count:,}, {drop.reason}")
     for name, count in outcome.manifest.observed.items():
         print(f"  {name}: {count:,}")
+
+
+def publish(folder: Path) -> None:
+    """Write the published copy."""
+    import polars as pl
+
+    tables = {name: pl.read_parquet(folder / RELEASE / name / "*.parquet") for name in ("corpus", "queries", "qrels")}
+    names = (
+        tables["corpus"]
+        .select(pl.col("id").shuffle(1))
+        .with_row_index("name")
+        .with_columns(pl.col("name").cast(pl.String))
+    )
+    text = (
+        pl.when(pl.col("name").str.ends_with("777")).then(pl.lit("ни в одной статье")).otherwise("text").alias("text")
+    )
+    tables["corpus"] = names.join(tables["corpus"], on="id", maintain_order="left").select("title", text, _id="name")
+    tables["queries"] = tables["queries"].rename({"id": "_id"})
+    tables["qrels"] = (
+        tables["qrels"]
+        .join(names, left_on="corpus-id", right_on="id")
+        .select("query-id", "score", **{"corpus-id": "name"})
+    )
+    for name, table in tables.items():
+        (folder / "copy" / name).mkdir(parents=True)
+        table.write_parquet(folder / "copy" / name / "test.parquet")
+
+
+def decide(folder: Path) -> None:
+    """Write the keys of the rows of the published copy."""
+    from builders.spec import Raw, RawFiles
+    from pipelines.checking.datasets import ForeignOptions
+    from pipelines.identity import published
+    from pipelines.identity.datasets import read_side
+
+    raw = {"articles": Raw("articles", folder / RAW)}
+    side = read_side(str(folder / "copy"), ForeignOptions(), folder)
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        found = published.find_records(without_digests().dataset, RawFiles(("test",), raw, Path(scratch)), side, {})
+    keys = folder / RAW.parent / "published" / "ria-news-retrieval.parquet"
+    keys.unlink(missing_ok=True)
+    published.write_keys(keys, "ria-news-retrieval", found, side)
+    print("\n".join(published.describe(found)))
 
 
 def script(folder: Path) -> None:
@@ -129,7 +188,13 @@ def script(folder: Path) -> None:
     )
 
 
-RUNS: dict[str, Callable[[Path], None]] = {"floor": floor, "build": build, "script": script}
+RUNS: dict[str, Callable[[Path], None]] = {
+    "floor": floor,
+    "build": build,
+    "script": script,
+    "decide": decide,
+    "published": lambda folder: build(folder, "0.1.0"),
+}
 
 
 def compare(folder: Path) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from builders import papers
 from builders.benchmarks import BENCHMARKS, Benchmark
@@ -74,6 +74,8 @@ class Mining:
     of: str = ""
 
 
+# All records of a raw source: a table, or several by config.
+Records: TypeAlias = "pl.DataFrame | pl.LazyFrame | Mapping[str, pl.LazyFrame]"
 AS_PUBLISHED = "0.1.0"  # the version whose rows are the published ones, where the draw of these is not recorded
 PUBLISHED_NOTES = (
     "The published rows in their order, taken from the raw source by a file of keys:"
@@ -242,7 +244,7 @@ class Dataset:
     for keys of raw files, those of the source's training split, where the dataset lacks it: the recipe makes tables of them too.
     by_design: the kinds of findings that its design implies, in all versions, each with the reason. task_ids: what the Hub calls
     its task, beside the ids of the task type: `topic-classification`. published: for AS_PUBLISHED, all records of the raw source
-    in its order, with an id (String) and the columns of the task.
+    in its order, with an id (String) and the columns of the task; for retrieval by table (builders.published).
     """
 
     name: str
@@ -264,7 +266,7 @@ class Dataset:
     training: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     by_design: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     task_ids: tuple[str, ...] = ()
-    published: Callable[[RawFiles], pl.DataFrame | pl.LazyFrame] | None = None
+    published: Callable[[RawFiles], Records] | None = None
 
     @property
     def group(self) -> str:
@@ -316,7 +318,7 @@ def dataset(
     training: Mapping[str, str] | None = None,
     by_design: Mapping[str, str] | None = None,
     task_ids: tuple[str, ...] = (),
-    published: Callable[[RawFiles], pl.DataFrame | pl.LazyFrame] | None = None,
+    published: Callable[[RawFiles], Records] | None = None,
 ) -> Callable[[Callable[..., Tables]], Dataset]:
     """Turn a recipe into a Dataset.
 

@@ -144,9 +144,9 @@ def read_filled_prose(dataset: Dataset, manifest: Manifest) -> Prose:
 
 PUBLISHED_RECIPE = """\
 The rows of the published dataset, in its order. A file of keys says which record of the raw source each of them is, and what was
-changed: nothing (exact), white space at the ends (trimmed), every run of white space (spaced), line feeds, written as the two
-characters `\\n` (escaped), or case, punctuation and white space (folded). Nothing is drawn or cleaned. Columns: {columns};
-the label of a record is that of {first}. "Observed" counts the rows."""
+changed: nothing (exact), white space at the ends (trimmed), every run of white space (spaced), the first sentence, left out
+(headless), line feeds, written as the two characters `\\n` (escaped), or case, punctuation and white space (folded). Nothing is
+drawn or cleaned. Columns: {columns}; the label of a record is that of {first}. "Observed" counts the rows."""
 PUBLISHED_DECISIONS = """\
 - The keys come from a comparison of the published copy with the raw source. Of several records with the same text and label the
   first counts.

@@ -224,6 +224,15 @@ def raw_settings(options: argparse.Namespace) -> RawSettings:
     return RawSettings(raw_dir=options.raw_dir, cache=options.cache or default_cache(), offline=options.offline)
 
 
+def require_local(name: str, options: argparse.Namespace) -> None:
+    """Raise UsageError for the name of a dataset on the Hub where --offline is set."""
+    from pipelines.hub import client
+
+    if options.offline and client.parse_reference(name, "main"):
+        todo = "leave out --offline, or name a folder with a copy"
+        raise UsageError("a dataset on the Hub has to be downloaded, and --offline is set", where=name, todo=todo)
+
+
 def split_names(text: str) -> tuple[str, ...]:
     """`test,validation` as a tuple."""
     names = tuple(name.strip() for name in text.split(","))

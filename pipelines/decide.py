@@ -49,8 +49,8 @@ def main() -> int:
         return _mine(definition, options)
     if not keys:
         raise UsageError(f"{options.name} needs no decisions", expected=", ".join(_names()), todo="name one that does")
-    if options.compare:
-        raise UsageError("--compare is for mined negatives", found=options.name, todo="leave it out")
+    for option in (option for option in ("compare", "device") if getattr(options, option)):
+        raise UsageError(f"--{option} is for mined negatives", found=options.name, todo="leave it out")
     return _decide_source(source, keys, options)
 
 
@@ -149,13 +149,15 @@ def _find_published(definition: Definition, others: Sequence[Definition], option
         found = ", ".join(each.dataset.name for each in (definition, *others))
         raise UsageError(f"{options.name!r} means several datasets", found=found, todo="name one of them")
     if dataset.published is None:
-        todo = f"its version {dataset.first} takes over the published rows, or they are in several tables"
+        todo = f"its version {dataset.first} takes over the published rows"
         raise UsageError(f"{dataset.name} has no version {AS_PUBLISHED}", todo=todo)
+    command.require_local(options.published, options)
     raw = _raw_file(source, published_key(dataset.name), settings)
     keys = needed_files(definition, dataset.task.splits, AS_PUBLISHED)
     columns = parse_column_map(options.map)
     with show_stages(dataset.name), tempfile.TemporaryDirectory() as scratch:
-        side = read_side(options.published, ForeignOptions(), options.output)
+        subsets = (dataset.subset,) if dataset.subset else ()
+        side = read_side(options.published, ForeignOptions(subsets=subsets), options.output)
         files = {key: locate(source, key, settings).raw for key in keys if key != published_key(dataset.name)}
         found_rows = published.find_records(dataset, RawFiles(dataset.task.splits, files, Path(scratch)), side, columns)
     with lock_cached_file(settings.cache / raw.name, raw.name, activity="writing"):
@@ -198,7 +200,7 @@ def _mine(definition: Definition, options: argparse.Namespace) -> int:
                 settings.cache / FOLDER,
                 offline=options.offline,
                 trust_code=options.trust_model_code,
-                device=options.device,
+                device=options.device or "cpu",
             )
             if not target.exists():
                 mine(table, embedder, target)
@@ -250,7 +252,7 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument(
         "--map", action="append", default=[], metavar="OURS=THEIRS", help="a column of the published copy, as for check"
     )
-    arguments.add_argument("--device", default="cpu", help="what mines: cuda, or another name of torch's (cpu)")
+    arguments.add_argument("--device", help="what mines: cuda, or another name of torch's (cpu)")
     command.add_trust_option(arguments)
     command.add_releases_option(arguments, "--output")
     return arguments
@@ -260,7 +262,7 @@ def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespa
     """Exit with a usage error where options do not fit together."""
     if options.raw_dir is None:
         arguments.error("--raw-dir is needed: the decisions are written to DIR/<source>/")
-    others = [name for name in ("--model", "--only", "--compare") if getattr(options, name[2:])]
+    others = [name for name in ("--model", "--only", "--compare", "--device") if getattr(options, name[2:])]
     if options.published and others:
         arguments.error(f"{others[0]} is for models, not for --published")
     if options.map and not options.published:

@@ -72,15 +72,10 @@ def _attest(options: argparse.Namespace, release_dir: Path, result: Reproduction
 def _reproduce(options: argparse.Namespace, raw: RawSettings) -> tuple[Path, Reproduction]:
     """The folder of the release, and the result."""
     from pipelines.checking.targets import resolve_release
-    from pipelines.hub import client
     from pipelines.process.stages import show_stages
     from pipelines.reproduction.reproducing import reproduce, require_sound
 
-    if options.offline and client.parse_reference(options.name) is not None and not Path(options.name).is_dir():
-        todo = "leave out --offline, or name a folder with the release"
-        raise UsageError(
-            "a release on the Hub has to be downloaded, and --offline is set", where=options.name, todo=todo
-        )
+    command.require_local(options.name, options)
     with show_stages(options.name):
         release_dir = resolve_release(options.name, options.releases, raw.cache)
         manifest = require_sound(release_dir)

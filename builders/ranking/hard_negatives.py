@@ -7,7 +7,7 @@ published. Here queries are drawn by hashes, BM25 is computed by the build, and 
 `embedding-datasets decide DATASET --model MODEL` writes, in the format of builders.ranking.mined_negatives.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -31,13 +31,6 @@ CITATIONS = ("enevoldsen2025mmteb", "wang2024multilingual", "wang2024improving")
 OWN_POOLS = (
     "queries are drawn by a hash of our own, and the pools are made here, because mteb's rankings are not published"
 )
-VERSIONS: Mapping[str, str | Version] = {
-    "1.0.0": "The pool of a query has 250 documents in all, as mteb's: the judged ones, then those of three rankings in turn.",
-    "2.0.0": Version(
-        "The pool of a query is larger: its judged documents, and the first 250 documents of each of the three rankings.",
-        {"union": True},
-    ),
-}
 
 
 def _key(model: str) -> str:
@@ -58,6 +51,17 @@ def ranked_files(dataset: str, base: str, version: str) -> dict[str, RawFile]:
 
 
 RANKED = tuple(map(_key, MODELS))
+VERSIONS = {
+    "1.0.0": Version(
+        "The pool of a query has 250 documents in all, as mteb's: the judged ones, then those of three rankings in turn.",
+        needs=RANKED,
+    ),
+    "2.0.0": Version(
+        "The pool of a query is larger: its judged documents, and the first 250 documents of each of the three rankings.",
+        {"union": True},
+        needs=RANKED,
+    ),
+}
 
 
 def ranking_of(base: str, version: str) -> Mining:

@@ -7,12 +7,12 @@ from pathlib import Path
 import polars as pl
 
 from builders.batches import map_in_order
+from builders.published import published_files
 from builders.ranking.hard_negatives import (
     CITATIONS,
     DEPTH,
     OWN_POOLS,
     QUERIES,
-    RANKED,
     VERSIONS,
     pool_hard_negatives,
     ranked_files,
@@ -83,8 +83,24 @@ SOURCE = Source(
             bytes=1_025_015_063,
         ),
         **ranked_files("ria-news-retrieval-hard-negatives", *RANKED_DATASET),
+        **published_files("ria-news-retrieval", "ria-news-retrieval-hard-negatives"),
     },
 )
+
+
+def read_articles(raw: RawFiles) -> dict[str, pl.LazyFrame]:
+    """All articles as documents without dateline, and whole, their titles as queries, and each relevant for its own."""
+    clean = partial(_clean_batch, max_length=None, branches=True, scratch=raw.scratch)
+    for _ in map_in_order(clean, json_batches(raw["articles"], ARTICLE)):
+        pass
+    articles = pl.scan_ipc(sorted(raw.scratch.glob("*.arrow")), glob=False)
+    document = pl.col("id").cast(pl.String)
+    query = pl.concat_str(pl.lit("q"), document)
+    return {
+        "corpus": articles.select(document, pl.lit("").alias("title"), "text", "whole"),
+        "queries": articles.select(id=query, text="title", label=document),
+        "qrels": articles.select(**{"query-id": query, "corpus-id": document}, score=pl.lit(1, pl.Int64)),
+    }
 
 
 @dataset(
@@ -104,6 +120,7 @@ SOURCE = Source(
     },
     sample={"queries": 5, "max_length": 300},
     own_rows=OWN_DRAW,
+    published=read_articles,
 )
 def retrieval(raw: RawFiles, *, queries: int = 10_000, max_length: int = 2_000, branches: bool = False) -> Tables:
     """Find the news article that a title belongs to.
@@ -156,13 +173,14 @@ def retrieval(raw: RawFiles, *, queries: int = 10_000, max_length: int = 2_000, 
     task_ids=("document-retrieval",),
     benchmark="mteb-rus-v1.1",
     task=Retrieval(),
-    needs=("articles", *RANKED),
+    needs=("articles",),
     versions=VERSIONS,
     prompts=retrieval.prompts,
     citation=CITATIONS,
     mining=ranking_of(*RANKED_DATASET),
     sample={"queries": 3, "depth": 4, "titles": 5, "max_length": 300},
     own_rows=OWN_POOLS,
+    published=read_articles,
 )
 def hard_negatives(
     raw: RawFiles,
@@ -187,9 +205,12 @@ def hard_negatives(
 
 
 def _clean_batch(
-    batch: tuple[int, Callable[[], pl.DataFrame]], *, max_length: int, branches: bool, scratch: Path
+    batch: tuple[int, Callable[[], pl.DataFrame]], *, max_length: int | None, branches: bool, scratch: Path
 ) -> pl.DataFrame:
-    """Clean a batch of articles, write those of valid length to a file in `scratch`, and return a digest of all (DIGEST)."""
+    """Clean a batch of articles, write those of valid length to a file in `scratch`, and return a digest of all (DIGEST).
+
+    Without `max_length`, all articles are written, with the column `whole`: the text with its dateline.
+    """
     first, parse = batch
     articles = parse()
     texts, parsed = html_to_text(articles["text"])
@@ -201,8 +222,10 @@ def _clean_batch(
         .with_row_index("id", offset=first)
     )
     length = pl.col("text").str.len_chars()
-    valid = articles.filter(length.is_between(1, max_length)).select(pl.col("id").cast(pl.Int64), "title", "text")
-    valid.write_ipc(scratch / f"{first:012d}.arrow")
+    valid = articles.filter(length.is_between(1, max_length)) if max_length else articles.with_columns(whole=texts)
+    valid = valid.select(pl.col("id").cast(pl.Int64), "title", "text", *([] if max_length else ["whole"]))
+    # What is not compressed is mapped into memory: of all articles, twice the text, that would be gigabytes.
+    valid.write_ipc(scratch / f"{first:012d}.arrow", compression="uncompressed" if max_length else "lz4")
     hashes = {f"{column}_{seed}": pl.col(column).hash(seed) for column in ARTICLE for seed in SEEDS}
     digest = articles.select(
         "id", "dateline", "parsed", length=length, titled=pl.col("title").str.contains(r"\S"), **hashes

@@ -17,7 +17,7 @@ from typing import Any
 
 from builders import catalogue, papers
 from builders.benchmarks import BENCHMARKS, BUILT_IN, BuiltInTask
-from builders.spec import TRAINING, version_key
+from builders.spec import AS_PUBLISHED, TRAINING, version_key
 from cards import markdown
 from pipelines.catalogue_pages.sources import file_needs
 from pipelines.process import tables
@@ -40,7 +40,6 @@ NOTES = {
     " use: 0.1.0, the published rows, where there is one, else 1.0.0; and the size of that version, from the ledger, or as"
     " expected; - if neither is known.",
 }
-AS_PUBLISHED = "0.1.0"  # the version with the published rows, of datasets that have one
 HAND = {"by hand": "by hand", "made here": "by hand"}  # files that no program downloads
 
 
@@ -127,7 +126,8 @@ def _mteb_entry(task: BuiltInTask, dataset: Mapping[str, Any]) -> list[str]:
     size = built_size(task.dataset, version)
     if size == "-" and task.dataset in EXPECTED:
         size = f"{EXPECTED[task.dataset]} expected"
-    return [task.name, *_wrap(f"{task.dataset}@{version}: {size}; {dataset['status']}")]
+    waiting = " (waits for decide)" if version in dataset["waiting"] else ""
+    return [task.name, *_wrap(f"{task.dataset}@{version}{waiting}: {size}; {dataset['status']}")]
 
 
 def built_size(dataset: str, version: str = "1.0.0") -> str:

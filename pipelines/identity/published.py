@@ -22,10 +22,11 @@ from builders.published import (
     FORMAT,
     KEY,
     NOT_MADE,
-    WHOLE,
+    TEXT,
+    THEIRS,
     content_digests,
+    id_and_title,
     join_names,
-    label_names,
     number_records,
 )
 from builders.shaping.benchmark_index import header_metadata
@@ -42,7 +43,7 @@ from pipelines.process.safe_text import first_line
 from pipelines.process.stages import stage
 from pipelines.process.tables import WIDTH, number_table, wrap
 
-ROW, TEXT, LABEL, THEIRS, WRITTEN = "__row", "__text", "__label", "__theirs", "__written"
+ROW, LABEL, OWN, WRITTEN = "__row", "__label", "__own", ("__written", "__written_again")
 ALIKE = "alike"
 Change = Callable[[pl.Expr], pl.Expr]
 # What is compared with what: a published text after the first change, that of a record after the second.
@@ -76,17 +77,28 @@ def find_records(dataset: Dataset, raw: RawFiles, side: Side, columns: Mapping[s
     """
     with stage("published rows"):
         published = _read_published(dataset, side, columns)
-    records = number_records(dataset, raw)
-    [text] = tasks.layouts(dataset.task)[0].text
-    records = records.select(
-        "record", WHOLE, pl.col(text).alias(TEXT), label_names(dataset, records.collect_schema()).alias(THEIRS)
-    )
-    with stage("names of labels"):
-        names, renamed = _find_names(dataset, published, records)
-    own_names = join_names(pl.col(LABEL).list.eval(pl.element().replace(names)))
-    published = left = published.with_columns(own_names.alias(LABEL))
-    found, others = [], []
+    records, renamed = number_records(dataset, raw), dict[str, str]()
+    if "default" in published:
+        with stage("names of labels"):
+            names, renamed = _find_names(dataset, published["default"], records["default"])
+        own_names = join_names(pl.col(LABEL).list.eval(pl.element().replace(names)))
+        rows = _find_rows(published["default"].with_columns(own_names.alias(LABEL)), records["default"])
+    else:
+        rows = _find_retrieval(published, records)
+    made, absent = rows.filter(pl.col("change").is_in(list(CHANGES))), rows.filter(pl.col("change") == "absent")
+    content = dict[str, str]()
+    for part in made.partition_by("split", maintain_order=True):
+        content |= content_digests(part["split"], part[TEXT], part[LABEL])
+    texts = absent[TEXT].drop_nulls().unique(maintain_order=True).head(SHOWN).to_list()
+    return Provenance(rows.select(list(COLUMNS)), content, texts, renamed)
+
+
+def _find_rows(published: pl.DataFrame, records: pl.LazyFrame) -> pl.DataFrame:
+    """The rows in their order, with record, records and change. published: with ROW, split, TEXT and LABEL (String)."""
+    left, found, others = published, list[pl.DataFrame](), list[pl.DataFrame]()
     for change, functions in STAGES.items():
+        if others and left.is_empty():
+            break
         with stage(change):
             pairs = _find_texts(left, records, *functions)
         same = pairs.filter(pl.col(LABEL) == pl.col(THEIRS)).with_columns(change=pl.lit(change))
@@ -96,11 +108,36 @@ def find_records(dataset: Dataset, raw: RawFiles, side: Side, columns: Mapping[s
     first = pl.concat(others).sort(ROW, "record").unique(ROW, keep="first").join(left, on=ROW, how="semi")
     keyed = pl.concat([*found, first]).select(ROW, "record", "records", "change")
     rows = published.join(keyed, on=ROW, how="left").sort(ROW)
-    rows = rows.with_columns(pl.col("change").fill_null("absent"), pl.col("records").fill_null(0))
-    made, absent = rows.filter(pl.col("change").is_in(list(CHANGES))), rows.filter(pl.col("change") == "absent")
-    content = content_digests(made["split"], made[TEXT], made[LABEL])
-    texts = absent[TEXT].drop_nulls().unique(maintain_order=True).head(SHOWN).to_list()
-    return Provenance(rows.select(list(COLUMNS)), content, texts, renamed)
+    return rows.with_columns(pl.col("change").fill_null("absent"), pl.col("records").fill_null(0))
+
+
+def _find_retrieval(published: Mapping[str, pl.DataFrame], records: Mapping[str, pl.LazyFrame]) -> pl.DataFrame:
+    """The same of documents, queries and judgements, one table after the other."""
+    corpus, queries, qrels = (published[config] for config in ("corpus", "queries", "qrels"))
+    keeps_ids = "label" in records["corpus"].collect_schema()
+    documents = _find_rows(
+        corpus.with_columns((id_and_title(corpus.columns) if keeps_ids else pl.lit("")).alias(LABEL)),
+        records["corpus"],
+    )
+    qrels = qrels.join(_own_ids(documents, records["corpus"], "corpus-id"), on="corpus-id", how="left").sort(ROW)
+    relevant = qrels.filter(pl.col("score") > 0).group_by(pl.col("query-id").alias("id")).agg(pl.first(OWN))
+    label = id_and_title(queries.columns) if keeps_ids else pl.col(OWN)
+    queries = queries.join(relevant, on="id", how="left").sort(ROW).with_columns(label.alias(LABEL)).drop(OWN)
+    asked = _find_rows(queries, records["queries"])
+    qrels = qrels.join(
+        _own_ids(asked, records["queries"], "query-id"), on="query-id", how="left", suffix="-query"
+    ).sort(ROW)
+    pair = pl.concat_str(f"{OWN}-query", pl.lit(" "), OWN)
+    judged = qrels.with_columns(pair.alias(TEXT), pl.col("score").cast(pl.String).alias(LABEL))
+    columns = ["split", TEXT, LABEL, "record", "records", "change"]
+    return pl.concat(part.select(columns) for part in (documents, asked, _find_rows(judged, records["qrels"])))
+
+
+def _own_ids(rows: pl.DataFrame, records: pl.LazyFrame, name: str) -> pl.DataFrame:
+    """The ids of the source (OWN) of those rows that can be made, by their published ids, in the column `name`."""
+    made = rows.filter(pl.col("change").is_in(list(CHANGES))).select("record", pl.col("id").alias(name))
+    ids = records.select("record", pl.col("id").alias(OWN)).join(made.lazy().select("record"), on="record", how="semi")
+    return made.join(ids.collect(engine="streaming"), on="record").select(name, OWN)
 
 
 def write_keys(path: Path, dataset: str, provenance: Provenance, side: Side) -> None:
@@ -132,39 +169,51 @@ def write_keys(path: Path, dataset: str, provenance: Provenance, side: Side) -> 
             )
 
 
-def _read_published(dataset: Dataset, side: Side, columns: Mapping[str, str]) -> pl.DataFrame:
-    """The rows of the published copy in their order: ROW, split, TEXT, and LABEL as a list of names."""
+def _read_published(dataset: Dataset, side: Side, columns: Mapping[str, str]) -> dict[str, pl.DataFrame]:
+    """The rows of the published copy in their order, by table: ROW, split, TEXT, and names of labels, or ids and scores."""
     tables = task_tables(read_side_as(side, dataset.task.type.name, ForeignOptions(columns=columns)))
-    [splits, *others] = tables.values()
-    if others or set(splits) != set(dataset.task.splits):
+    tables = {config.removeprefix(f"{dataset.subset}-"): splits for config, splits in tables.items()}
+    layouts = tasks.layouts(dataset.task)
+    if len(layouts) == 1:
+        tables = {layouts[0].config: next(iter(tables.values()))} if len(tables) == 1 else tables
+    found = {(config, split) for config, splits in tables.items() for split in splits}
+    if found != {(layout.config, split) for layout in layouts for split in dataset.task.splits}:
         raise UsageError(
             "the published copy has other splits",
             where=side.name,
-            found=", ".join(f"{config}/{split}" for config, splits in tables.items() for split in splits),
+            found=", ".join(f"{config}/{split}" for config, split in sorted(found)),
             expected=", ".join(dataset.task.splits),
         )
-    [text], label = tasks.layouts(dataset.task)[0].text, dataset.task.type.label
-    frames = list[pl.LazyFrame]()
+    return {layout.config: _read_table(dataset, side, layout, tables[layout.config]) for layout in layouts}
+
+
+def _read_table(dataset: Dataset, side: Side, layout: tasks.Layout, splits: Mapping[str, pl.LazyFrame]) -> pl.DataFrame:
+    """The rows of a table of the published copy."""
+    label, frames = dataset.task.type.label, list[pl.LazyFrame]()
     for split in dataset.task.splits:
         schema = splits[split].collect_schema()
-        if label not in schema:
-            raise UsageError(
-                f"{split} has no column {label}",
-                where=side.name,
-                found=", ".join(schema),
-                todo=f"say which column it is: --map {label}=COLUMN",
-            )
-        one = pl.concat_list(pl.col(label).cast(pl.String))
-        names = pl.col(label).cast(pl.List(pl.String)) if is_list(schema[label]) else one
-        written = pl.col(text).cast(pl.String).alias(TEXT)
-        frames.append(splits[split].select(pl.lit(split).alias("split"), written, names.alias(LABEL)))
+        name = pl.lit(split if label else layout.config).alias("split")
+        kept = [pl.col(column).cast(pl.Int64 if column == "score" else pl.String) for column in schema]
+        if label:
+            if label not in schema:
+                raise UsageError(
+                    f"{split} has no column {label}",
+                    where=side.name,
+                    found=", ".join(schema),
+                    todo=f"say which column it is: --map {label}=COLUMN",
+                )
+            one = pl.concat_list(pl.col(label).cast(pl.String))
+            kept = [(pl.col(label).cast(pl.List(pl.String)) if is_list(schema[label]) else one).alias(LABEL)]
+        written = [pl.col(text).cast(pl.String).alias(TEXT) for text in layout.text]
+        frames.append(splits[split].select(name, *written, *kept))
     try:
         rows = pl.concat(frames).with_row_index(ROW).collect(engine="streaming").sort(ROW)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise SourceError(
             "cannot read the rows of the published copy", where=side.name, found=first_line(error)
         ) from error
-    if lacking := [split for split in dataset.task.splits if split not in rows["split"]]:
+    if len(rows["split"].unique()) < len(frames):
+        lacking = [split for split in dataset.task.splits if split not in rows["split"]]
         raise SourceError("the published copy has no rows", where=f"{side.name}: {', '.join(lacking)}")
     return rows
 
@@ -172,14 +221,20 @@ def _read_published(dataset: Dataset, side: Side, columns: Mapping[str, str]) ->
 def _find_texts(left: pl.DataFrame, records: pl.LazyFrame, published: Change, raw: Change) -> pl.DataFrame:
     """The records with the text of each row, after a change of each: the first of each label, and how many they are.
 
+    Texts count as equal if two hashes of 64 bits are: a record that is collected would keep the texts of its batch in memory.
     Returns ROW, LABEL of the row, THEIRS of the record, record, records, in the order of rows and records.
     """
-    wanted = left.select(ROW, LABEL, published(pl.col(TEXT)).alias(WRITTEN))
+    wanted = left.select(ROW, LABEL, *_hash(published(pl.col(TEXT)))).drop_nulls(WRITTEN)
     # Eager: while one side of a join is not ready, the other piles up in memory, ten million headlines of it.
     texts = wanted.select(WRITTEN).unique().lazy()
-    written = records.select("record", THEIRS, raw(pl.col(TEXT)).alias(WRITTEN)).join(texts, on=WRITTEN, how="semi")
-    alike = written.group_by(WRITTEN, THEIRS).agg(pl.min("record"), records=pl.len().cast(pl.Int64))
+    written = records.select("record", THEIRS, *_hash(raw(pl.col(TEXT)))).join(texts, on=WRITTEN, how="semi")
+    alike = written.group_by(*WRITTEN, THEIRS).agg(pl.min("record"), records=pl.len().cast(pl.Int64))
     return wanted.join(alike.collect(engine="streaming"), on=WRITTEN).sort(ROW, "record").drop(WRITTEN)
+
+
+def _hash(text: pl.Expr) -> list[pl.Expr]:
+    """Two hashes of a text, null for none."""
+    return [pl.when(text.is_not_null()).then(text.hash(seed)).alias(name) for seed, name in enumerate(WRITTEN)]
 
 
 def _find_names(

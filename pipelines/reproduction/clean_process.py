@@ -45,6 +45,7 @@ class Job:
     splits: tuple[str, ...] | None
     golden: bool
     limit: int | None
+    partial: bool
     folder: str
     verbosity: int
 
@@ -56,7 +57,7 @@ class Job:
 
 def make_job(rebuild: Rebuild, folder: Path) -> Job:
     """The job for a rebuild in a folder."""
-    name, parts = rebuild.definition.dataset.name, (rebuild.splits, rebuild.golden, rebuild.limit)
+    name, parts = rebuild.definition.dataset.name, (rebuild.splits, rebuild.golden, rebuild.limit, rebuild.partial)
     return Job(name, rebuild.version, *parts, str(folder.absolute()), terminal.verbosity())
 
 
@@ -132,7 +133,8 @@ def build(job: Job) -> None:
     raw_dir.mkdir(exist_ok=True)
     raw = RawSettings(raw_dir=raw_dir, cache=folder / "cache", offline=True)
     definition = catalogue.load(catalogue.entries()[job.dataset])
-    settings = BuildSettings(folder / "outputs", raw, job.splits, job.golden, job.limit, ledger=folder / "ledger.json")
+    output, ledger = folder / "outputs", folder / "ledger.json"
+    settings = BuildSettings(output, raw, job.splits, job.golden, job.limit, ledger=ledger, partial=job.partial)
     make(definition, job.version, settings)
 
 

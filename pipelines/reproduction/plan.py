@@ -8,12 +8,13 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from builders import catalogue
 from builders.catalogue import Definition
 from builders.errors import DatasetError, SourceError
+from builders.spec import AS_PUBLISHED
 from cards.manifest import Manifest, options_as_read
 from pipelines.process import installation
 from pipelines.process.stages import stage
@@ -30,7 +31,7 @@ class Rebuild:
     """A build that should give the rows of a release.
 
     splits: only these, None for all. golden: from the golden sample. digests: sha256 of the raw files by name, as the manifest of
-    the release says.
+    the release says. partial: published rows may be missing, as in the release.
     """
 
     definition: Definition
@@ -39,6 +40,7 @@ class Rebuild:
     golden: bool
     limit: int | None
     digests: dict[str, str]
+    partial: bool
 
     @property
     def keys(self) -> list[str]:
@@ -56,6 +58,7 @@ class Rebuild:
         """Whether this package has the recipe that made a release: the same code and the same options."""
         module = self.definition.entry.module
         options = options_as_read(self.definition.dataset.options(self.version, sample=self.golden))
+        options |= {"partial": True} if self.partial else {}
         recipe = manifest.recipe
         return recipe.sha256 == fingerprint.recipe_sha256(module) and recipe.options == options
 
@@ -87,10 +90,11 @@ def plan_rebuild(manifest: Manifest, golden: Path = GOLDEN) -> Rebuild:
         raise SourceError("no build has such a limit", found=str(manifest.limit), expected=f"from 1 to {LARGEST_LIMIT}")
     digests = {raw.name: raw.sha256 for raw in manifest.raw}
     chosen = None if splits == dataset.task.splits else splits
-    rebuild = Rebuild(definition, manifest.version, chosen, False, manifest.limit, digests)
+    partial = manifest.version == AS_PUBLISHED and manifest.recipe.options.get("partial") is True
+    rebuild = Rebuild(definition, manifest.version, chosen, False, manifest.limit, digests, partial)
     # A part of the real files is marked as a sample too: the digests tell the two apart.
     is_golden = manifest.sample and not manifest.unpinned and (manifest.limit is None or _are_golden(rebuild, golden))
-    return Rebuild(definition, manifest.version, chosen, is_golden, manifest.limit, digests)
+    return replace(rebuild, golden=is_golden)
 
 
 def _are_golden(rebuild: Rebuild, golden: Path) -> bool:

@@ -107,7 +107,7 @@ def test_a_release_on_the_hub_is_fetched_into_the_cache_that_is_named(
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        ([f"org/{TERRA}@v1.0.0", "--offline"], "a release on the Hub has to be downloaded, and --offline is set"),
+        ([f"org/{TERRA}@v1.0.0", "--offline"], "a dataset on the Hub has to be downloaded, and --offline is set"),
         (["rumteb"], "'rumteb' means several datasets"),
         (["nowhere/at/all"], "no such folder"),
     ],

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -67,20 +68,23 @@ def test_rumteb_calls_built_only_what_the_ledger_has(tmp_path: Path) -> None:
 
 
 def test_the_leaderboard_of_mteb_names_for_each_task_our_dataset_and_the_version_to_use(tmp_path: Path) -> None:
-    lines = show("mteb-rus-v1.1", "--output", str(tmp_path)).split("\n\n")[0].splitlines()
+    listed, note = show("mteb-rus-v1.1", "--output", str(tmp_path)).split("\n\n")
+    lines = listed.splitlines()
     tasks = [line for line in lines if not line.startswith(" ")]
     page = {
         task: " ".join(part.split())
         for task, part in zip(tasks, re.split(r"(?m)^\S+\n", "\n".join(lines))[1:], strict=True)
     }
     assert len(page) == 23
+    verified = {entry.split("@")[0] for entry in page.values() if entry.endswith("verified on complete real files")}
+    assert note.startswith(f"{len(verified)} of 21 datasets verified on complete real files. ")
     assert max(map(len, lines)) <= 80
     assert page["CEDRClassification"] == "cedr-classification@1.0.0: 7,528 / 1,882; verified on complete real files"
     assert page["RuSciBenchOECDClusteringP2P"].startswith(
-        "ru-scibench-oecd-classification@0.1.0: 27,782 / 3,219 expected;"
+        "ru-scibench-oecd-classification@0.1.0 (waits for decide): 27,782 / 3,219 expected;"
     )
     assert page["RiaNewsRetrievalHardNegatives.v2"] == (
-        "ria-news-retrieval-hard-negatives@1.0.0: 1,000 queries expected; golden sample only"
+        "ria-news-retrieval-hard-negatives@0.1.0 (waits for decide): 1,000 queries expected; golden sample only"
     )
     assert (
         len(json.loads(f"[{','.join(show('MTEB_rus-v1.1', '--json', '--output', str(tmp_path)).splitlines())}]")) == 21
@@ -88,7 +92,8 @@ def test_the_leaderboard_of_mteb_names_for_each_task_our_dataset_and_the_version
 
 
 def test_the_version_with_the_published_rows_is_the_one_to_use() -> None:
-    rows = [{"dataset": task.dataset, "versions": {"1.0.0": ""}, "status": "-", "built": "-"} for task in BUILT_IN]
+    known = {"versions": {"1.0.0": ""}, "waiting": [], "status": "-", "built": "-"}
+    rows: list[dict[str, Any]] = [{"dataset": task.dataset, **known} for task in BUILT_IN]
     for row in rows:
         if row["dataset"] == "miracl-retrieval-hard-negatives-ru":
             row["versions"] = {"0.1.0": "", "1.0.0": "", "2.0.0": ""}

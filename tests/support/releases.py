@@ -10,6 +10,8 @@ import pytest
 
 from builders import catalogue
 from builders.catalogue import Definition
+from builders.published import published_files
+from builders.spec import AS_PUBLISHED, Version, published_key
 from pipelines.make import GOLDEN, BuildSettings
 from pipelines.raw.settings import RawSettings
 from tests.support.tables import Tables
@@ -23,6 +25,15 @@ def definition_of(name: str) -> Definition:
 
 
 FIRST_OF_EACH_TASK_TYPE = list({definition_of(name).dataset.task.type.name: name for name in reversed(NAMES)}.values())
+
+
+def with_published_version(definition: Definition, digest: str | None) -> Definition:
+    """The same dataset with a version of the published rows, which waits for `decide` where the digest of its keys is None."""
+    name, source = definition.dataset.name, definition.source
+    versions = {AS_PUBLISHED: Version("As published."), **definition.dataset.versions}
+    files = {**source.files, published_key(name): replace(published_files(name)[published_key(name)], sha256=digest)}
+    dataset = replace(definition.dataset, versions=versions)
+    return replace(definition, dataset=dataset, source=replace(source, files=files))
 
 
 def sample_settings(folder: Path) -> BuildSettings:

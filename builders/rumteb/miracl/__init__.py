@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import polars as pl
 
+from builders.published import id_and_title, published_files
 from builders.ranking.hard_negatives import (
     CITATIONS,
     DEPTH,
     OWN_POOLS,
     QUERIES,
-    RANKED,
     VERSIONS,
     pool_hard_negatives,
     ranked_files,
@@ -69,6 +69,7 @@ SOURCE = Source(
         },
         **training_files("miracl", (CONFIG,)),
         **ranked_files("miracl-retrieval-hard-negatives-ru", *RANKED_DATASET),
+        **published_files("miracl-retrieval-hard-negatives-ru"),
     },
     measurements=(measure_tokens(SHARDS, texts_to_measure),),
 )
@@ -122,13 +123,20 @@ def _whole_corpus(raw: RawFiles, *, clean: bool) -> Tables:
     return Tables({config: {"dev": frame} for config, frame in frames.items()}, dropped, observed)
 
 
+def read_records(raw: RawFiles) -> dict[str, pl.LazyFrame]:
+    """All passages, the questions with a relevant one, and their judgements, with the ids that mteb's copy has too."""
+    tables = {config: splits["dev"].lazy() for config, splits in _whole_corpus(raw, clean=False).frames.items()}
+    passages = tables["corpus"].with_columns(id_and_title(["title"]))
+    return {"corpus": passages, "queries": tables["queries"].with_columns(id_and_title([])), "qrels": tables["qrels"]}
+
+
 @dataset(
     "miracl-retrieval-hard-negatives-ru",
     pretty_name="MIRACL retrieval, hard negatives (Russian)",
     task_ids=("document-retrieval",),
     benchmark="mteb-rus-v1.1",
     task=Retrieval(splits=("dev",)),
-    needs=("topics", "qrels", *SHARDS, *RANKED),
+    needs=("topics", "qrels", *SHARDS),
     versions=VERSIONS,
     prompts=retrieval.prompts,
     citation=CITATIONS,
@@ -137,6 +145,7 @@ def _whole_corpus(raw: RawFiles, *, clean: bool) -> Tables:
     checkpoints=True,
     subset="ru",
     own_rows=OWN_POOLS,
+    published=read_records,
 )
 def hard_negatives(raw: RawFiles, *, queries: int = QUERIES, depth: int = DEPTH, union: bool = False) -> Tables:
     """Find the passages of Russian Wikipedia that answer a question, among those that rankings find for any question.

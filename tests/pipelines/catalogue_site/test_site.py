@@ -22,7 +22,7 @@ from pipelines.release import ledger
 from pipelines.release.folder import require_manifest
 from pipelines.scores.scoring import record_scores
 from tests.pipelines.checking.test_html import Page
-from tests.support.releases import definition_of, tree
+from tests.support.releases import definition_of, tree, with_published_version
 from tests.support.scores import baseline, scores_of
 from tests.support.sites import HOSTILE, LEAK, build_site, hostile_releases, read_records
 
@@ -205,6 +205,15 @@ def test_the_index_says_where_each_version_is_and_has_the_tables_of_the_papers(s
     assert "3.0.0 not built here; hash recorded" in text
     assert "ruMTEB, beside its paper" in text
     assert "7,528 / 1,882" in text
+
+
+@pytest.mark.parametrize(("digest", "state"), [(None, "waits for decide"), ("0" * 64, "not built here")])
+def test_the_published_rows_wait_for_decide_until_their_keys_have_a_digest(
+    digest: str | None, state: str, tmp_path: Path
+) -> None:
+    write_index(tmp_path, [(with_published_version(definition_of("terra-pairclassification"), digest), ())])
+    text = " ".join(SitePage((tmp_path / "index.html").read_text("utf-8")).text.split())
+    assert f" 0.1.0 {state}" in text
 
 
 def test_the_page_of_a_version_says_where_the_others_are(site: Path) -> None:

@@ -27,6 +27,7 @@ from tests.support.publishing import (
     verified_hash,
     with_manifest,
 )
+from tests.support.releases import with_published_version
 
 BRANCH = "release-v1.0.0"
 
@@ -212,6 +213,14 @@ def test_the_plan_names_the_versions_that_are_not_on_the_hub(
     assert plan(hub, dataset, outcomes["1.0.0"], options).absent == ()
     publish(hub, dataset, outcomes["1.0.0"], options)
     assert plan(hub, dataset, outcomes["2.0.0"], options).absent == ()
+
+
+@pytest.mark.parametrize(("digest", "absent"), [(None, ("1.0.0",)), ("0" * 64, ("0.1.0", "1.0.0"))])
+def test_the_plan_names_no_version_that_waits_for_decide(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, digest: str | None, absent: tuple[str, ...]
+) -> None:
+    dataset, outcomes = releases()
+    assert plan(hub, with_published_version(dataset, digest), outcomes["2.0.0"], options).absent == absent
 
 
 def test_the_ledger_records_versions_published_in_any_order(

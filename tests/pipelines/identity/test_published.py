@@ -15,7 +15,7 @@ import pytest
 import embedding_datasets as ed
 from builders import limits
 from builders.catalogue import Definition, needed_files
-from builders.errors import RecipeError, SourceError
+from builders.errors import RecipeError, SourceError, UsageError
 from builders.published import KEY, read_keys
 from builders.rumteb.inappropriateness import TOPICS
 from builders.rumteb.ru_sci_bench import GRNTI
@@ -26,6 +26,8 @@ from pipelines.identity import published
 from pipelines.identity.datasets import read_side
 from pipelines.make import BuildResult, BuildSettings, make
 from pipelines.raw.settings import RawSettings
+from pipelines.reproduction import clean_process
+from pipelines.reproduction.reproducing import reproduce, require_sound
 from tests.support.first_contact import publish_golden_files
 from tests.support.paths import ROOT
 from tests.support.processes import run
@@ -42,7 +44,7 @@ class Source(NamedTuple):
 
     files: dict[str, Any]
     records: list[tuple[str, Any]]
-    show: Callable[[str, Any], dict[str, Any]] = lambda text, label: {"text": text, "label": label}
+    show: Callable[[str | None, Any], dict[str, Any]] = lambda text, label: {"text": text, "label": label}
 
 
 def make_texts(rng: random.Random, count: int) -> list[str]:
@@ -131,7 +133,7 @@ WRITERS = {
 def publish(
     source: Source, definition: Definition, folder: Path, rng: random.Random, *, spoil: bool = False
 ) -> list[Key]:
-    """Write a copy: rows drawn, shuffled, trimmed and repeated; spoil: four of each split are edited. Returns its true keys."""
+    """Write a copy: rows drawn, shuffled, trimmed and repeated; spoil: five of each split are edited. Returns its true keys."""
     records, keys = source.records, list[Key]()
     usable = [number for number, (text, label) in enumerate(records) if text and label is not None]
     often = {text for number, (text, _) in enumerate(records) if text in {other for other, _ in records[:number]}}
@@ -145,9 +147,9 @@ def publish(
             text, label = records[number]
             same = [other for other, record in enumerate(records) if record == (text, label)]
             forms = {"exact": text, "trimmed": text.strip(), "spaced": " ".join(text.split())}
-            shown = forms[rng.choice(["exact", *forms])]
+            shown: str | None = forms[rng.choice(["exact", *forms])]
             key: Key = split, same[0], len(same), next(name for name, form in forms.items() if form == shown)
-            if spoil and place < 4:
+            if spoil and place < 5:
                 shown, label, key = (
                     (f"{text} и ещё слово", label, (split, None, 0, "absent")),
                     ("Этого текста в источнике нет.", label, (split, None, 0, "absent")),
@@ -157,6 +159,7 @@ def publish(
                         next(other for _, other in records if other not in (label, None, [])),
                         (split, number, 1, "relabelled"),
                     ),
+                    (None, label, (split, None, 0, "absent")),
                 )[place]
             keys.append(key)
             rows.append(source.show(shown, label))
@@ -230,9 +233,9 @@ def test_rows_that_were_edited_are_counted_and_make_a_part_at_most(
 ) -> None:
     source, definition = written
     expected = publish(source, definition, tmp_path / "copy", random.Random(2), spoil=True)
-    edited, (found, _) = 4 * len(definition.dataset.task.splits), decide(definition, tmp_path, tmp_path / "copy")
+    edited, (found, _) = 5 * len(definition.dataset.task.splits), decide(definition, tmp_path, tmp_path / "copy")
     assert (found.keys.rows(), "Этого текста в источнике нет." in found.absent) == (expected, True)
-    with pytest.raises(RecipeError, match=r"(?s)published rows cannot be made.*2 of test: no raw record has the text"):
+    with pytest.raises(RecipeError, match=r"(?s)published rows cannot be made.*3 of test: no raw record has the text"):
         build(definition, tmp_path)
     release = build(definition, tmp_path, partial=True)
     assert (release.manifest.partial, sum(drop.count for drop in release.manifest.dropped)) == (True, edited)
@@ -280,6 +283,45 @@ def test_a_file_that_has_no_keys_or_too_many_is_an_error_in_words(
         (tmp_path / "keys").write_bytes(content)
         with pytest.raises(SourceError, match=words):
             read_keys(Raw("keys", tmp_path / "keys"), definition_of(NAME).dataset)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("geo_reviews --published org/copy", "'geo_reviews' means several datasets"),
+        ("cedr --published org/copy", "cedr-classification has no version 0.1.0"),
+        (f"{NAME} --published org/copy --offline", "has to be downloaded, and --offline is set"),
+        (f"{NAME} --published org/copy --device cuda", "--device is for models, not for --published"),
+        (f"{NAME} --map label=grade", "--map is for --published"),
+        ("stsb_ru --device cuda", "--device is for mined negatives"),
+    ],
+)
+def test_names_and_options_that_do_not_fit_are_a_usage_error(arguments: str, words: str, tmp_path: Path) -> None:
+    process = run("decide", *arguments.split(), "--raw-dir", str(tmp_path))
+    assert (process.returncode, words in process.stderr) == (2, True), process.stderr
+
+
+ROWS = pl.DataFrame({"text": ["Платье"], "label": [0]})
+
+
+@pytest.mark.parametrize(
+    ("copy", "error", "words"),
+    [
+        ({"test": ROWS}, UsageError, "found: default/test"),
+        ({"train": ROWS, "validation": ROWS, "test": ROWS.drop("label")}, UsageError, "--map label=COLUMN"),
+        ({"train": ROWS, "validation": ROWS.clear(), "test": ROWS.clear()}, SourceError, "copy: validation, test"),
+    ],
+    ids=["splits", "label", "rows"],
+)
+def test_a_copy_that_does_not_fit_is_an_error_in_words(
+    copy: dict[str, pl.DataFrame], error: type[Exception], words: str, tmp_path: Path
+) -> None:
+    (tmp_path / "copy").mkdir()
+    for split, rows in copy.items():
+        rows.write_parquet(tmp_path / "copy" / f"{split}.parquet")
+    with pytest.raises(error) as caught:
+        decide(definition_of(NAME), tmp_path, tmp_path / "copy")
+    assert words in " ".join(str(caught.value).split())
 
 
 def test_a_copy_in_a_folder_offers_the_version_without_a_network(
@@ -332,3 +374,6 @@ def test_a_copy_in_a_folder_offers_the_version_without_a_network(
         (0, "1 test: no raw record has the text", *build_it, "--partial"),
         (0, "added: 0 to raw.lock.json, 0 to accepted.json", *accept_it),
     )
+    part, settings = tmp_path / "outputs" / NAME / AS_PUBLISHED, RawSettings(raw[1], tmp_path / "again", offline=True)
+    again = reproduce(part, require_sound(part), settings, build=clean_process.build)
+    assert (again.verdict, again.same_recipe) == ("rows and bytes equal", True), again.problems
