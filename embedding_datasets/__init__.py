@@ -129,14 +129,15 @@ def check(
 ) -> Check:
     """The problems of a dataset: of its rows, and of a release also how it differs from its manifest.
 
-    data: a Release; the folder of a release or of any other dataset; a data file; `ORG/NAME@REVISION` on the Hub; a dataset of
-    the catalogue that has been built; a frame of polars, pandas or PyArrow, a `datasets.Dataset`; frames as {split: frame} (a
-    `DatasetDict`) or {config: {split: frame}}. For all but releases: task: its type, where the columns fit several. language:
-    `rus-Cyrl`, or several; without one, wrong languages are not looked for. subset: one of several. scale: the lowest and the
-    highest score. columns: the columns of the data by the name that the task has for them: `{"text": "sentence"}`.
-    audit_language: detect the language of a sample of the texts, or of all. profile: also train a model on the rows, which finds
-    labels that are shifted or wrong and notes how well it does on each split (docs/checking.md; extra `scores`). rules: a file of
-    your own rules (docs/checking.md); without one, `checks.yaml` beside files on this machine. output: as in `load`.
+    data: a Release; the folder of a release or of any other dataset; a data file; `ORG/NAME@REVISION` on the Hub; `mteb:TASK`, as
+    mteb reads it (extra `mteb`); a dataset of the catalogue that has been built; a frame of polars, pandas or PyArrow, a
+    `datasets.Dataset`; frames as {split: frame} (a `DatasetDict`) or {config: {split: frame}}. For all but releases and tasks of
+    mteb: task: its type, where the columns fit several. language: `rus-Cyrl`, or several; without one, wrong languages are not
+    looked for. subset: one of several. scale: the lowest and the highest score. columns: the columns of the data by the name that
+    the task has for them: `{"text": "sentence"}`. audit_language: detect the language of a sample of the texts, or of all.
+    profile: also train a model on the rows, which finds labels that are shifted or wrong and notes how well it does on each split
+    (docs/checking.md; extra `scores`). rules: a file of your own rules (docs/checking.md); without one, `checks.yaml` beside
+    files on this machine. output: as in `load`.
 
     Raises UsageError for what is not a dataset and where there is a choice to make, SourceError for what cannot be read,
     ReleaseError for what has not been built.

@@ -2,11 +2,12 @@
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
+from typing import TypeVar
 
 from builders import catalogue
 from builders.catalogue import Definition
@@ -23,7 +24,10 @@ from pipelines.identity import ALLOWED, USUAL
 from pipelines.identity.datasets import Side, compare_datasets, read_target
 from pipelines.library.records import Catalogue, CatalogueEntry, Check, Difference, Release
 from pipelines.library.releases import Location, release_folders
+from pipelines.mteb_tasks.checking import PREFIX, check_task, resolve_tasks
 from pipelines.raw.pins import is_waiting
+
+Item = TypeVar("Item")
 
 
 def check(
@@ -57,8 +61,22 @@ def check(
     with _in_python():
         if not isinstance(data, str | PathLike):
             return _as_check(check_tables(as_tables(data), "frames", options, language_sample=sample))
+        if str(data).startswith(PREFIX):
+            return _as_check(_check_task(str(data), options, sample))
         [result] = check_target(_target(fspath(data), output), options, language_sample=sample, single=True)
     return _as_check(result)
+
+
+def _check_task(name: str, options: ForeignOptions, language_sample: int | None) -> CheckResult:
+    """The check of one task of mteb, and of one of its subsets."""
+    if given := [key for key in ("task", "languages", "columns", "scale") if getattr(options, key)]:
+        what = "mteb says how its tasks are read"
+        raise UsageError(what, where=name, found=", ".join(given), todo="leave out task, language, columns, scale")
+    [target] = _only(name, resolve_tasks(name), "tasks", lambda target: target.name)
+    [result] = _only(
+        name, check_task(target, options, language_sample=language_sample), "subsets", lambda one: one.report["subset"]
+    )
+    return result
 
 
 @contextmanager
@@ -129,16 +147,18 @@ def _target(name: str, output: Location | None) -> Target:
         raise UsageError("an empty name", expected="a folder, a file, ORG/NAME@REVISION or a dataset")
     for folder_dir in release_folders(output):
         targets = resolve_targets(name, folder_dir)
-        if len(targets) > 1:
-            raise UsageError(
-                f"{name!r} means {len(targets)} datasets",
-                found=", ".join(target.name for target in targets),
-                todo="name one of them",
-            )
-        [target] = targets
+        [target] = _only(name, targets, "datasets", lambda target: target.name)
         if target.folder is None or target.folder.is_dir():
             break
     return target
+
+
+def _only(name: str, found: Sequence[Item], kind: str, describe: Callable[[Item], str]) -> Sequence[Item]:
+    """What a name means. Raises UsageError where that is several."""
+    if len(found) > 1:
+        names = ", ".join(map(describe, found[:20]))
+        raise UsageError(f"{name!r} means {len(found)} {kind}", found=names, todo="name one of them")
+    return found
 
 
 def _as_check(result: CheckResult) -> Check:

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+import embedding_datasets as ed
+from builders.errors import UsageError
 from tests.support.loopback_hub import LoopbackHub
 from tests.support.made_texts import sentence
 from tests.support.mteb_hub import card, parquet, parts, publish
@@ -169,6 +171,21 @@ def test_each_subset_is_checked_with_its_own_languages_and_a_missing_one_is_an_e
     assert (report["subset"], details(report, "missing_table")) == ("en-yo", [])
     code, [failure] = check("mteb:NollySentiBitextMining", "--subset", "en-de")
     assert (code, failure["error"]["found"]) == (2, "en-de")
+
+
+def test_python_checks_one_subset_of_one_task(hub: LoopbackHub) -> None:
+    split = "train-00000-of-00001.parquet"
+    files = {f"{pair}/{split}": parquet(**PAIR) for pair in ("en-ha", "en-yo")}
+    publish(hub, "NollySentiBitextMining", files | {"README.md": card("en-ha", "en-yo", train=split)})
+    result = ed.check("mteb:NollySentiBitextMining", subset="en-yo")
+    assert (result.dataset, result.task) == ("mteb:NollySentiBitextMining en-yo", "BitextMining")
+    with pytest.raises(UsageError, match="means 2 subsets") as caught:
+        ed.check("mteb:NollySentiBitextMining")
+    assert caught.value.found == "en-ha, en-yo"
+    with pytest.raises(UsageError, match=r"means \d+ tasks"):
+        ed.check("mteb:MTEB(rus, v1.1)")
+    with pytest.raises(UsageError, match="mteb says how its tasks are read"):
+        ed.check("mteb:TERRa", language="rus-Cyrl")
 
 
 def test_only_the_subsets_and_splits_that_mteb_reads_are_downloaded(hub: LoopbackHub) -> None:
