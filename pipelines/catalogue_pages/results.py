@@ -110,12 +110,12 @@ def record_results_below(releases: Path) -> tuple[list[str], list[str]]:
     return names, others
 
 
-def result_of(manifest: Manifest) -> Result:
-    """The counts of a release, without its scores."""
+def result_of(manifest: Manifest, findings: Iterable[Finding] | None = None) -> Result:
+    """The counts of a release, without its scores. findings: of another audit than that of its build."""
     entry = ledger.release_entry(manifest)
     dropped = tuple(replace(drop, examples=()) for drop in manifest.dropped)
     known = manifest.dataset, manifest.version, manifest.content_sha256, manifest.partial
-    return Result(*known, entry.tables, dropped, count_findings(manifest.findings))
+    return Result(*known, entry.tables, dropped, count_findings(manifest.findings if findings is None else findings))
 
 
 def is_in_ledger(release: Manifest | Result) -> bool:

@@ -232,7 +232,7 @@ def test_the_findings_of_the_readme_are_those_of_the_results() -> None:
     expected = (
         (f": {max(leaks.values())} of", sum(map(bool, leaks.values()))),
         (
-            f": {counted(conflicts, first['arc-challenge-retrieval'])} of",
+            f": {counted(conflicts, arc)} of",
             sum(counted(conflicts, one) > 0 for one in first.values()),
         ),
         ("chance", sum(bool(version["shortcuts"]) for version in scores.values())),
