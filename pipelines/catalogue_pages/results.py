@@ -11,8 +11,10 @@ nobody has all raw files when a page is written.
 import json
 import math
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 
 import msgspec
@@ -61,9 +63,8 @@ class CountedFinding:
 
     @property
     def location(self) -> str:
-        """Where it is, as findings have it: `default/test.text`."""
-        table = "/".join(filter(None, (self.config, self.split)))
-        return f"{table}.{self.column}" if self.column else table
+        """Where it is: `default/test/text`."""
+        return "/".join(filter(None, (self.config, self.split, self.column)))
 
 
 @dataclass(frozen=True)
@@ -92,12 +93,12 @@ def record_results_below(releases: Path) -> tuple[list[str], list[str]]:
     """
     recorded = read_results() if RESULTS.exists() else []
     results = {(result.dataset, result.version): result for result in recorded if is_in_ledger(result)}
-    names, others = list[str](), list[str]()
+    names: dict[bool, list[str]] = {True: [], False: []}
     for release_dir in folder.releases_below(releases):
         manifest = folder.require_manifest(release_dir)
         result = result_of(manifest)
         known = is_in_ledger(result) and not manifest.sample
-        (names if known else others).append(manifest.name)
+        names[known].append(manifest.name)
         if known:
             present = folder.read_scores(release_dir)
             own = present and present.content_sha256 == manifest.content_sha256
@@ -107,7 +108,7 @@ def record_results_below(releases: Path) -> tuple[list[str], list[str]]:
     ordered = sorted(results.values(), key=lambda result: (result.dataset, version_key(result.version)))
     text = json.dumps([asdict(result) for result in ordered], ensure_ascii=False, indent=1)
     write_atomically(RESULTS, f"{text}\n")
-    return names, others
+    return names[True], names[False]
 
 
 def result_of(manifest: Manifest, findings: Iterable[Finding] | None = None) -> Result:
@@ -362,34 +363,33 @@ newest version drops and the first does not.
 """
 
 
-def first_and_newest(results: Iterable[Result]) -> list[tuple[Result, Result]]:
-    """The first and the newest version of each dataset, which may be one."""
-    pairs: dict[str, tuple[Result, Result]] = {}
-    for result in results:
-        pairs[result.dataset] = (pairs.get(result.dataset, (result,))[0], result)
-    return list(pairs.values())
+def first_and_newest(results: Iterable[Result]) -> list[list[Result]]:
+    """The first and the newest version of each dataset; one of a dataset that has no other. results: ordered, as recorded."""
+    datasets = [list(group) for _, group in groupby(results, key=attrgetter("dataset"))]
+    return [[versions[0], *versions[1:][-1:]] for versions in datasets]
 
 
-def _both(first: Result, newest: Result) -> list[Result]:
-    return [first] if first is newest else [first, newest]
-
-
-def removed_rows(first: Result, newest: Result) -> int:
+def removed_rows(versions: Sequence[Result]) -> int:
     """How many rows of the source the newest version drops more than the first, merged ones included."""
-    return sum(drop.count for drop in newest.dropped) - sum(drop.count for drop in first.dropped)
+    first, newest = (sum(drop.count for drop in versions[place].dropped) for place in (0, -1))
+    return newest - first
 
 
 def render_findings(results: Sequence[Result]) -> str:
     """The page docs/results.md, in Markdown."""
-    pairs = first_and_newest(results)
+    datasets = first_and_newest(results)
     columns = {"dataset": "---", "version": "---"} | dict.fromkeys([*MEASURES, "removed"], "---:")
-    rows = []
-    for first, newest in pairs:
-        for result in _both(first, newest):
-            cells = [_measure_text(measure) for measure in measure_findings(result.findings, result.tables).values()]
-            removed = f"{removed_rows(first, newest):,}" if result is not first else NONE
-            rows.append([f"[{result.dataset}](#{result.dataset})", _version(result), *cells, removed])
-    sections = [line for pair in pairs for line in _dataset_section(*pair)]
+    rows = [
+        [
+            f"[{result.dataset}](#{result.dataset})",
+            _version(result),
+            *map(_measure_text, measure_findings(result.findings, result.tables).values()),
+            f"{removed_rows(versions):,}" if result is not versions[0] else NONE,
+        ]
+        for versions in datasets
+        for result in versions
+    ]
+    sections = [line for versions in datasets for line in _dataset_section(versions)]
     return "\n".join([FINDINGS_HEAD, *_table(columns, rows), "", *sections])
 
 
@@ -398,25 +398,28 @@ def _version(result: Result) -> str:
 
 
 def _measure_text(measure: Measure | None) -> str:
-    if measure is None:
-        return NONE
-    return f"{measure.count:,} of {measure.examined:,} ({percent(measure.share)})" if measure.count else "0"
+    some = f"{measure.count:,} of {measure.examined:,} ({percent(measure.share)})" if measure and measure.count else "0"
+    return some if measure else NONE
 
 
-def _dataset_section(first: Result, newest: Result) -> list[str]:
-    """What was found in two versions of a dataset, by kind and place, and what each drops."""
-    versions = _both(first, newest)
+def _dataset_section(versions: Sequence[Result]) -> list[str]:
     numbers = {result.version: "---:" for result in versions}
-    counts: dict[tuple[object, ...], dict[str, CountedFinding]] = {}
+    counts: dict[tuple[int, bool, str, str, str], dict[str, CountedFinding]] = {}
     for result in versions:
         for found in result.findings:
             key = (SEVERITIES.index(found.severity), found.by_design, found.kind, found.location, found.earlier)
             counts.setdefault(key, {})[result.version] = found
-    rows = []
-    for (_, by_design, kind, location, earlier), cells in sorted(counts.items(), key=lambda item: item[0][:2]):
-        severity = "by design" if by_design else next(iter(cells.values())).severity
-        shown = [_finding_text(cells.get(version)) for version in numbers]
-        rows.append([severity, kind_name(str(kind)), f"`{location}`{earlier and f', in {earlier}'}", *shown])
+    rows = [
+        [
+            "by design" if by_design else SEVERITIES[severity],
+            kind_name(kind),
+            f"`{location}`{earlier and f', in {earlier}'}",
+            *(_finding_text(cells.get(version)) for version in numbers),
+        ]
+        for (severity, by_design, kind, location, earlier), cells in sorted(
+            counts.items(), key=lambda item: item[0][:2]
+        )
+    ]
     drops: dict[tuple[str, str], dict[str, str]] = {}
     for result in versions:
         for drop in result.dropped:
@@ -425,75 +428,87 @@ def _dataset_section(first: Result, newest: Result) -> list[str]:
         ["removed", plain(reason), f"`{split}`", *(cells.get(version, "0") for version in numbers)]
         for (split, reason), cells in drops.items()
     ]
-    heading = [f"## {first.dataset}", "", *(f"- {_version(result)}: {_sizes(result)}" for result in versions), ""]
+    sizes = [
+        f"- {_version(result)}: {', '.join(f'{table.location} {table.rows:,}' for table in result.tables)};"
+        f" content `{result.content_sha256[:16]}`"
+        for result in versions
+    ]
     columns = {"": "---", "what": "---", "where": "---"} | numbers
+    heading = [f"## {versions[0].dataset}", "", *sizes, ""]
     return [*heading, *(_table(columns, [*rows, *dropped]) if rows or dropped else ["Nothing was found."]), ""]
 
 
-def _sizes(result: Result) -> str:
-    """The tables of a version with their rows, and the beginning of its content hash."""
-    tables = ", ".join(f"{table.location} {table.rows:,}" for table in result.tables)
-    return f"{tables}; content `{result.content_sha256[:16]}`"
-
-
 def _finding_text(found: CountedFinding | None) -> str:
-    if found is None:
-        return "0"
-    share = percent(found.share)
-    if found.low is not None and found.high is not None:
-        share += f"; of {found.examined:,} looked at, {percent(found.low)} to {percent(found.high)}"
-    return f"{found.count:,} ({share})"
+    if found is None or found.low is None or found.high is None:
+        return f"{found.count:,} ({percent(found.share)})" if found else "0"
+    interval = f"{percent(found.low)} to {percent(found.high)}"
+    return f"{found.count:,} ({percent(found.share)}; of {found.examined:,} looked at, {interval})"
 
 
 def headlines(results: Sequence[Result]) -> list[str]:
     """The five findings of README.md as a table in Markdown: what, the worst case, in how many of the sets that can have it."""
-    pairs = first_and_newest(results)
-    rows = [
-        _measure_headline(pairs, "leaks", "Test texts that are also in train, exactly or nearly"),
-        _measure_headline(pairs, "conflicts", "Equal texts with different labels, or copies of answers not judged"),
-        *_score_headlines([release.scores for release in scored(results)]),
+    datasets, scores = first_and_newest(results), [result.scores for result in results if result.scores]
+    measured = [(first, measure_findings(first.findings, first.tables)) for first, *_ in datasets]
+    found = {
+        name: [(result, each) for result, measures in measured if (each := measures[name])]
+        for name in ("leaks", "conflicts")
+    }
+    cases = {
+        name: [
+            (each.share, f"`{result.dataset}` {result.version}: {_measure_text(each)}")
+            for result, each in found[name]
+            if each.count
+        ]
+        for name in found
+    }
+    asked = {version.dataset: version for version in scores if not version.unasked}
+    shortcuts = [
+        max(
+            (
+                each.score - each.chance,
+                f"{_guess_text(version, each.baseline, each.score)}, chance {each.chance:.1f}",
+            )
+            for each in version.shortcuts
+        )
+        for version in asked.values()
+        if version.shortcuts
     ]
-    removed = [(removed_rows(*pair), *pair) for pair in pairs if removed_rows(*pair) > 0]
-    count, first, newest = max(removed, key=lambda row: row[0] / sum(table.rows for table in row[1].tables))
-    case = f"`{first.dataset}` {newest.version}: {count:,}; {sum(row[0] for row in removed):,} in all"
-    rows.append(["[Rows that the newest version removes](docs/results.md)", case, f"{len(removed)} of {len(pairs)}"])
-    return _table({"finding": "---", "worst case": "---", "verified sets": "---:"}, rows)
-
-
-def _measure_headline(pairs: Sequence[tuple[Result, Result]], name: str, text: str) -> list[str]:
-    measured = [(first, measure_findings(first.findings, first.tables)[name]) for first, _ in pairs]
-    known = [(result, measure) for result, measure in measured if measure]
-    result, worst = max(known, key=lambda pair: pair[1].share)
-    case = f"`{result.dataset}` {result.version}: {_measure_text(worst)}"
-    return [
-        f"[{text}](docs/results.md#{result.dataset})",
-        case,
-        f"{sum(pair[1].count > 0 for pair in known)} of {len(known)}",
-    ]
-
-
-def _score_headlines(scores: Sequence[Scores]) -> Iterator[list[str]]:
-    """The greatest shortcut of the newest scored versions; and the best baseline that no model here is above."""
-    newest = {version.dataset: version for version in scores if not version.unasked}
-    found = [(version, shortcut) for version in newest.values() for shortcut in version.shortcuts]
-    version, worst = max(found, key=lambda pair: pair[1].score - pair[1].chance)
-    case = f"`{version.dataset}` {version.version}: {BASELINES[worst.baseline]} {worst.score:.1f}, chance {worst.chance:.1f}"
-    count = f"{len({version.dataset for version, _ in found})} of {len(newest)}"
-    yield ["[Labels known from less than the task shows](docs/scores.md#shortcuts)", case, count]
     compared = {
         version.dataset: (version, baseline, model)
         for version in scores
         if (baseline := version.best_baseline) and (model := version.best_model)
     }
-    solved = [row for row in compared.values() if row[1].score >= row[2].score]
-    version, baseline, model = max(solved, key=lambda row: row[1].score)
-    both = f"{BASELINES[baseline.name]} {baseline.score:.1f}, {model.model} {model.score:.1f}"
-    case = f"`{version.dataset}` {version.version}: {both}"
-    yield [
-        "[Counting words is as good as the models here](docs/scores.md#versions)",
-        case,
-        f"{len(solved)} of {len(compared)}",
+    solved = [
+        (best.score, f"{_guess_text(version, best.name, best.score)}, {model.model} {model.score:.1f}")
+        for version, best, model in compared.values()
+        if best.score >= model.score
     ]
+    removed = [(count, versions) for versions in datasets if (count := removed_rows(versions)) > 0]
+    total = f"{sum(count for count, _ in removed):,} in all"
+    drops = [
+        (count / sum(table.rows for table in of[0].tables), f"`{of[0].dataset}` {of[-1].version}: {count:,}; {total}")
+        for count, of in removed
+    ]
+    rows = (
+        ("Test texts that are also in train, exactly or nearly", "results", cases["leaks"], len(found["leaks"])),
+        (
+            "Equal texts with different labels, copies of answers not judged",
+            "results",
+            cases["conflicts"],
+            len(datasets),
+        ),
+        ("Labels known from less than the task shows", "scores", shortcuts, len(asked)),
+        ("Counting words is as good as the models here", "scores", solved, len(compared)),
+        ("Rows that the newest version removes", "results", drops, len(datasets)),
+    )
+    return _table(
+        {"finding": "---", "worst case": "---", "verified sets": "---:"},
+        [[f"[{text}](docs/{page}.md)", max(of)[1], f"{len(of)} of {sets}"] for text, page, of, sets in rows],
+    )
+
+
+def _guess_text(scores: Scores, baseline: str, score: float) -> str:
+    return f"`{scores.dataset}` {scores.version}: {BASELINES[baseline]} {score:.1f}"
 
 
 def main(argument: str) -> None:

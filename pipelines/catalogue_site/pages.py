@@ -27,7 +27,7 @@ from cards.front_matter import SIZES, language, size_category
 from cards.kinds import kind_name
 from cards.manifest import SEVERITIES, Manifest
 from cards.render import CARDS, ROWS_ARE
-from cards.scores import BASELINES, Scores, metric_name, model_lead, summarize_scores
+from cards.scores import BASELINES, model_lead, summarize_scores
 from pipelines.catalogue_pages import paper_tables
 from pipelines.catalogue_pages.results import MEASURES, Result, is_in_ledger, measure_findings, read_results, result_of
 from pipelines.catalogue_site.card_html import render_card
@@ -256,7 +256,6 @@ def version_standings(definition: Definition, built: Mapping[str, str]) -> list[
                 "built": bool(here),
                 "state": state,
                 "ledger": entry.content_sha256 if entry else "",
-                "rows": {table.location: table.rows for table in entry.tables} if entry else {},
                 "published": [(repo, f"{HUB}/datasets/{repo}/tree/v{version}") for repo in repos],
             }
         )
@@ -418,7 +417,7 @@ def _dataset_row(definition: Definition, releases: Sequence[ReleaseData], record
     dataset = definition.dataset
     standings = version_standings(definition, {data.release.manifest.version: built_mark(data) for data in releases})
     newest = releases[0] if releases else None
-    counts = _count_rows(dataset.task, standings, newest)
+    counts = _count_rows(dataset.task, newest, recorded)
     scores = read_scores(newest.release.release_dir) if newest else None
     judged = [data for data in releases if not data.release.manifest.sample and not data.problems]
     figures = _figures(judged, recorded)
@@ -482,53 +481,47 @@ def _guess(judged: Sequence[ReleaseData], recorded: Sequence[Result]) -> dict[st
     for data in judged:
         own = read_scores(data.release.release_dir)
         known |= {data.release.manifest.version: (own, data.release.manifest.complete)} if own else {}
+    paths = {data.release.manifest.version: data.release.path for data in judged if not data.withheld}
     for version in sorted(known, key=version_key, reverse=True):
         scores, complete = known[version]
-        if scores and scores.baselines:
-            paths = {data.release.manifest.version: data.release.path for data in judged if not data.withheld}
-            return {"version": version, "path": paths.get(version), **_guess_values(scores, complete=complete)}
+        if scores and (guess := scores.best_baseline):
+            guesses = [(guess.score, guess.name)]
+            guesses += [(found.score, found.baseline) for found in scores.shortcuts if found.metric == scores.metric]
+            score, name = max(guesses)
+            published, model = published_headroom(scores, complete=complete), scores.best_model
+            return {
+                "version": version,
+                "path": paths.get(version),
+                "score": score,
+                "name": BASELINES.get(name, name),
+                "best": (published.score, published.model)
+                if published.model
+                else (model.score, model.model)
+                if model
+                else None,
+                "published": bool(published.model),
+                "shortcuts": len(scores.shortcuts),
+            }
     return None
-
-
-def _guess_values(scores: Scores, *, complete: bool) -> dict[str, Any]:
-    guesses = [(scores.best_baseline.score, scores.best_baseline.name)] if scores.best_baseline else []
-    guesses += [(found.score, found.baseline) for found in scores.shortcuts if found.metric == scores.metric]
-    score, name = max(guesses)
-    published, model = published_headroom(scores, complete=complete), scores.best_model
-    best = (published.score, published.model) if published.model else (model.score, model.model) if model else None
-    return {
-        "score": score,
-        "name": BASELINES.get(name, name),
-        "metric": metric_name(scores.metric),
-        "best": best,
-        "published": bool(published.model),
-        "shortcuts": len(scores.shortcuts),
-    }
 
 
 def _noun(config: str, count: int) -> str:
     return ROWS_ARE.get(config, ("row", "rows"))[count != 1]
 
 
-def _count_rows(
-    task: tasks.Task, standings: Sequence[Mapping[str, Any]], newest: ReleaseData | None
-) -> dict[str, int] | None:
-    """The rows with texts by config, of the newest release here, else of the newest version in the ledger; None if unknown.
+def _count_rows(task: tasks.Task, newest: ReleaseData | None, recorded: Sequence[Result]) -> dict[str, int] | None:
+    """The rows with texts by config, of a release here, else of the newest recorded version, else of a sample; None if unknown.
 
     Configs of rows alone are one, as the languages of a dataset are.
     """
-    configs = {layout.config for layout in tasks.layouts(task) if layout.text}
-    counts = (
-        newest.release.manifest.rows
-        if newest
-        else next((standing["rows"] for standing in standings if standing["rows"]), None)
-    )
-    if counts is None:
+    sample = newest is None or newest.release.manifest.sample
+    tables = recorded[-1].tables if sample and recorded else newest.release.manifest.tables if newest else None
+    if tables is None:
         return None
+    configs = {layout.config for layout in tasks.layouts(task) if layout.text}
     found = Counter[str]()
-    for name, count in counts.items():
-        config = name.split("/")[0]
-        found[config if config in ROWS_ARE else ""] += count if config in configs else 0
+    for table in tables:
+        found[table.config if table.config in ROWS_ARE else ""] += table.rows if table.config in configs else 0
     return dict(+found)
 
 
