@@ -13,8 +13,8 @@ from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).parents[1]
 PICTURES = {  # width, height, colours
-    "docs/images/findings-light.png": (1280, 760, "light"),
-    "docs/images/findings-dark.png": (1280, 760, "dark"),
+    "docs/images/findings-light.png": (1280, 900, "light"),
+    "docs/images/findings-dark.png": (1280, 900, "dark"),
     "cards/site/preview.png": (1200, 630, "light"),
 }
 

@@ -30,7 +30,7 @@ def render_card(card: str) -> Markup:
     depth = [0]
     _make_safe(tokens, depth)
     rendered = parser.renderer.render(tokens, parser.options, {})
-    # For readers without a mouse or a screen: what scrolls takes the focus, and an empty cell is no heading.
+    # For readers without a mouse or a screen: what scrolls takes the focus, and an empty cell does not count as a heading.
     for written, accessible in (
         ("<pre>", '<pre tabindex="0">'),
         ("<table>", '<table tabindex="0">'),
