@@ -121,13 +121,10 @@ def result_of(manifest: Manifest, findings: Iterable[Finding] | None = None) -> 
 
 def is_in_ledger(release: Manifest | Result) -> bool:
     """Whether the rows of a release, or of a part of it, are those that the ledger has."""
-    if not release.partial:
-        entry = ledger.find_entry(release.dataset, release.version)
-        return entry is not None and entry.content_sha256 == release.content_sha256
-    part = ledger.read_parts().get(release.dataset, {}).get(release.version)
-    return part is not None and {table.content_sha256 for table in part.tables} == {
-        table.content_sha256 for table in release.tables
-    }
+    known = ledger.read_parts() if release.partial else ledger.read_ledger()
+    entry = known.get(release.dataset, {}).get(release.version)
+    tables = {table.content_sha256 for table in release.tables}
+    return entry is not None and {table.content_sha256 for table in entry.tables} == tables
 
 
 def count_findings(findings: Iterable[Finding]) -> tuple[CountedFinding, ...]:
@@ -520,11 +517,10 @@ def main(argument: str) -> None:
     }
     if argument in pages:
         print(pages[argument](), end="")
-        return
-    names, others = record_results_below(Path(argument))
-    print(f"{len(names)} release{'s' if len(names) != 1 else ''} recorded")
-    if others:
-        print(f"left out, because their rows are not those of the ledger: {', '.join(others)}")
+    else:
+        names, others = record_results_below(Path(argument))
+        print(f"{len(names)} release{'s' if len(names) != 1 else ''} recorded")
+        print(f"left out, because their rows are not those of the ledger: {', '.join(others) or 'none'}")
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ from pipelines.catalogue_pages.results import MEASURES, Result, is_in_ledger, me
 from pipelines.catalogue_site.card_html import render_card
 from pipelines.catalogue_site.lists import TableChange, as_json
 from pipelines.catalogue_site.release_data import FindingData, ReleaseData
-from pipelines.checking.verdict import COLORS
+from pipelines.checking.verdict import NOT_JUDGED, badge
 from pipelines.process.files import write_atomically
 from pipelines.process.html import html_environment
 from pipelines.raw.pins import is_waiting
@@ -277,15 +277,15 @@ def release_status(manifest: Manifest) -> str:
 
 
 def _judgement(data: ReleaseData) -> dict[str, Any]:
-    """Status and verdict of a release, with their colours: a sample is not judged, unless it is damaged."""
-    status, state = release_status(data.release.manifest), data.verdict["state"]
-    judged = status != "sample" or bool(data.problems)
+    """Status and verdict of a release, with their colours."""
+    status = release_status(data.release.manifest)
+    state, color = badge(data.verdict["state"], sample=status == "sample")  # type: ignore[arg-type]
     return {
         "status": status,
         "status_color": STATUS_COLORS.get(status, "warning"),
-        "state": state if judged else NOT_JUDGED,
-        "verdict": data.verdict["summary"] if judged else NOT_JUDGED,
-        "color": COLORS[state] if judged else "soft",  # type: ignore[index]
+        "state": state,
+        "verdict": NOT_JUDGED if state == NOT_JUDGED else data.verdict["summary"],
+        "color": color,
     }
 
 
@@ -377,7 +377,6 @@ def _figure(value: Any) -> str:
     return markdown.number(value)
 
 
-NOT_JUDGED = "sample, not judged"
 UNKNOWN_SIZE = "unknown"
 FILTERS = {"benchmark": "Benchmark", "task": "Task", "language": "Language", "use": "Use", "status": "Built from"}
 CATALOGUE_FILTERS = FILTERS | {"license": "Licence", "size": "Rows", "state": "Problems"}
@@ -388,10 +387,11 @@ def write_index(site_dir: Path, datasets: Sequence[tuple[Definition, Sequence[Re
 
     datasets: each with its releases, the newest first.
     """
-    recorded: dict[str, list[Result]] = {}
-    for result in read_results():
-        recorded.setdefault(result.dataset, []).append(result)
-    rows = [_dataset_row(*dataset, recorded.get(dataset[0].dataset.name, [])) for dataset in datasets]
+    results = read_results()
+    rows = [
+        _dataset_row(definition, releases, [result for result in results if result.dataset == definition.dataset.name])
+        for definition, releases in datasets
+    ]
     names = {row["name"]: row for row in rows}
     tables = [
         _benchmark(name, names) for name in paper_tables.NOTES if names.keys() & paper_tables.paper_tasks(name).keys()

@@ -44,6 +44,14 @@ COLORS: Mapping[State, str] = {
 }  # fmt: skip
 
 
+NOT_JUDGED = "sample, not judged"
+
+
+def badge(state: State, *, sample: bool) -> tuple[str, str]:
+    """What a page shows of a verdict, with its CSS class. A sample is not judged, unless it is damaged or defective."""
+    return (NOT_JUDGED, "soft") if sample and state not in ("damaged", "defective") else (state, COLORS[state])
+
+
 @dataclass(frozen=True)
 class Verdict:
     """The weight of the findings of a check. summary: one line, which begins with the state or with the number of warnings."""

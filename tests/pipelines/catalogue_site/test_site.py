@@ -239,9 +239,7 @@ def test_a_bar_leads_to_the_rows_of_its_finding(releases: Path, tmp_path: Path) 
     assert f"{CEDR} raw files not verified" in " ".join(SitePage(row).text.split())
     [target] = re.findall(r'href="([^"]+)"><b>[^<]*</b> <span class="soft small count">5 of 17<', row)
     page, _, name = target.partition("#")
-    finding = re.search(rf'<li id="{name}">(.*?)</li>', (folder / page).read_text("utf-8"), re.DOTALL)
-    assert finding
-    assert "text also in an earlier split" in finding[1]
+    assert re.search(rf'<li id="{name}">\n<h2>.* text also in an earlier split ', (folder / page).read_text("utf-8"))
 
 
 def test_documents_and_queries_are_counted_apart_and_licences_are_filtered_by_use(

@@ -113,8 +113,6 @@ def test_a_benchmark_has_a_view_with_its_name_and_address(page: Any, site: Path)
     assert page.text_content("#status") == "3 of 3 datasets", "no dataset is in that benchmark"
     page.click("#views >> text=ruMTEB")
     page.wait_for_function("document.querySelector('h1').textContent === 'ruMTEB'")
-    assert page.title().startswith("ruMTEB: ")
-    assert page.get_attribute("#views [aria-current]", "href") == "#benchmark=ruMTEB"
     page.click("th[data-sort=leaks] button")
     assert page.url.endswith("#sort=-leaks&benchmark=ruMTEB")
     page.select_option("[data-filter=use]", "may be redistributed")
