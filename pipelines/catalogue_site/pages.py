@@ -331,10 +331,15 @@ def _overview_values(data: ReleaseData, built: Mapping[str, str]) -> dict[str, A
     return {
         "licence_means": describe_license(data.release.definition.license),
         "definition": definition,
+        "benchmarks": _benchmarks(definition),
         "languages": [language(code)[1] for code in definition.dataset.languages],
         "content": release.manifest.content_sha256,
         "sizes": [
-            (table.split, table.rows, _noun(table.config, table.rows))
+            (
+                table.split if table.config in (*ROWS_ARE, "default") else f"{table.config} {table.split}",
+                table.rows,
+                _noun(table.config, table.rows),
+            )
             for table in release.manifest.tables
             if table.config in texts
         ],
