@@ -43,7 +43,9 @@ def parser() -> argparse.ArgumentParser:
     arguments = command.parser(
         "site", "Write a catalogue of releases as a static site: cards, rows, problems, versions.", EXAMPLES
     )
-    arguments.add_argument("names", nargs="*", metavar="NAME", help=f"{command.NAMES} (default: all)")
+    arguments.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"{command.NAMES} (default: all that the folder has)"
+    )
     command.add_releases_option(arguments)
     command.add_output(
         arguments,

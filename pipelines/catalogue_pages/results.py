@@ -61,10 +61,10 @@ class CountedFinding:
     low: float | None = None
     high: float | None = None
 
-    @property
-    def location(self) -> str:
-        """Where it is: `default/test/text`."""
-        return "/".join(filter(None, (self.config, self.split, self.column)))
+
+def location(finding: Finding | CountedFinding) -> str:
+    """Where a finding is: `default/test/text`."""
+    return "/".join(filter(None, (finding.config, finding.split, finding.column)))
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ def _measure(findings: Sequence[CountedFinding], tables: Sequence[ledger.LedgerT
             Measure(
                 sum(finding.count for finding in group),
                 max(finding.examined for finding in group),
-                group[0].location,
+                location(group[0]),
                 max(group, key=lambda finding: finding.count).kind,
             ),
         )
@@ -404,18 +404,16 @@ def _dataset_section(versions: Sequence[Result]) -> list[str]:
     counts: dict[tuple[int, bool, str, str, str], dict[str, CountedFinding]] = {}
     for result in versions:
         for found in result.findings:
-            key = (SEVERITIES.index(found.severity), found.by_design, found.kind, found.location, found.earlier)
+            key = (SEVERITIES.index(found.severity), found.by_design, found.kind, location(found), found.earlier)
             counts.setdefault(key, {})[result.version] = found
     rows = [
         [
             "by design" if by_design else SEVERITIES[severity],
             kind_name(kind),
-            f"`{location}`{earlier and f', in {earlier}'}",
+            f"`{place}`{earlier and f', in {earlier}'}",
             *(_finding_text(cells.get(version)) for version in numbers),
         ]
-        for (severity, by_design, kind, location, earlier), cells in sorted(
-            counts.items(), key=lambda item: item[0][:2]
-        )
+        for (severity, by_design, kind, place, earlier), cells in sorted(counts.items(), key=lambda item: item[0][:2])
     ]
     drops: dict[tuple[str, str], dict[str, str]] = {}
     for result in versions:

@@ -29,7 +29,15 @@ from cards.manifest import SEVERITIES, Manifest
 from cards.render import CARDS, ROWS_ARE
 from cards.scores import BASELINES, model_lead, summarize_scores
 from pipelines.catalogue_pages import paper_tables
-from pipelines.catalogue_pages.results import MEASURES, Result, is_in_ledger, measure_findings, read_results, result_of
+from pipelines.catalogue_pages.results import (
+    MEASURES,
+    Result,
+    is_in_ledger,
+    location,
+    measure_findings,
+    read_results,
+    result_of,
+)
 from pipelines.catalogue_site.card_html import render_card
 from pipelines.catalogue_site.lists import TableChange, as_json
 from pipelines.catalogue_site.release_data import FindingData, ReleaseData
@@ -465,11 +473,12 @@ def _benchmarks(definition: Definition) -> list[str]:
 def _figures(judged: Sequence[ReleaseData], recorded: Sequence[Result]) -> list[dict[str, Any]]:
     """What was found in the first and the newest version that is known: of releases of the site, else as recorded.
 
-    findings: the number of the first finding of each kind on the page of findings; empty for a version without a page.
+    findings: by kind and place, the number of the first finding on the page of findings; empty for a version without a page.
     """
     versions = {result.version: (result, dict[str, int]()) for result in recorded}
     for data in judged:
-        numbers = {found.finding.kind: number for number, found in reversed([*enumerate(data.findings, 1)])}
+        places = [f"{each.finding.kind} {location(each.finding)}" for each in data.findings]
+        numbers = {place: places.index(place) + 1 for place in places}
         found = result_of(data.release.manifest, [found.finding for found in data.findings])
         versions[found.version] = found, numbers
     ordered = sorted(versions, key=version_key)

@@ -171,7 +171,9 @@ def test_the_results_are_those_of_the_ledger_and_have_no_texts() -> None:
     entries = json.loads((ROOT / "pipelines" / "ledger.json").read_text("utf-8"))
     parts = entries.pop("parts")
     known = {(name, number) for of in (entries, parts) for name, versions in of.items() for number in versions}
-    assert {(result["dataset"], result["version"]) for result in recorded} == known
+    assert {(result["dataset"], result["version"]) for result in recorded} == known, (
+        "run: python -m pipelines.catalogue_pages.results outputs/"
+    )
     for result in recorded:
         entry = (parts if result["partial"] else entries)[result["dataset"]][result["version"]]
         assert result["tables"] == entry["tables"]
