@@ -513,7 +513,8 @@ def _guess(judged: Sequence[ReleaseData], recorded: Sequence[Result]) -> dict[st
                 else (model.score, model.model)
                 if model
                 else None,
-                "published": bool(published.model),
+                "best_from": ("measured" if not published.model else "published")
+                + (", of other rows" if published.model and published.points is None else ""),
                 "shortcuts": len(scores.shortcuts),
             }
     return None

@@ -223,7 +223,7 @@ def test_a_sample_is_not_judged_and_has_the_figures_that_were_counted_on_the_rea
     assert "findings.html" not in row, "the rows that were counted are not in the site"
     assert "9,359 rows · rows here: sample" in text
     assert "4.0.0 42.8" in text
-    assert "published: 51.9 E5-mistral-7b-instruct" in text
+    assert "published, of other rows: 51.9 E5-mistral-7b-instruct" in text
     assert "sample, not judged" in row_of(site / "catalogue.html", CEDR)
     page = (site / CEDR / "1.0.0" / "index.html").read_text("utf-8")
     assert '<span class="badge soft">sample, not judged</span>' in page
