@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[1]
 GENERATED = (
     "docs/contamination-map.md",
     "docs/findings.md",
+    "docs/results.md",
     "docs/scores.md",
     "docs/sources.md",
     "docs/troubleshooting.md",

@@ -91,6 +91,15 @@ def permits_redistribution(license_id: str) -> bool:
     return license_id.lower() in LICENSES - {"unknown", "other"}
 
 
+def permitted_uses(license_id: str) -> tuple[str, ...]:
+    """What a licence is known to permit with a dataset that is made from the data, in words; nothing of terms of their own."""
+    if not permits_redistribution(license_id):
+        return ()
+    permitted = permits_commercial_use(license_id), permits_derivatives(license_id)
+    names = ("commercial use allowed", "may be redistributed")
+    return tuple(name for name, is_permitted in zip(names, permitted, strict=True) if is_permitted)
+
+
 def describe_license(license_id: str) -> str:
     """What a licence, as the Hub names it, says about sharing a dataset, in words."""
     parts = license_id.lower().split("-")

@@ -28,6 +28,7 @@ def main() -> int:
         options.output,
         rights=options.i_have_the_rights,
         overwrite=options.overwrite,
+        address=options.url,
     )
     if options.json:
         releases = [{"release": name, "state": state} for name, state in summary.releases]
@@ -42,7 +43,9 @@ def parser() -> argparse.ArgumentParser:
     arguments = command.parser(
         "site", "Write a catalogue of releases as a static site: cards, rows, problems, versions.", EXAMPLES
     )
-    arguments.add_argument("names", nargs="*", metavar="NAME", help=f"{command.NAMES} (default: all)")
+    arguments.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"{command.NAMES} (default: all that the folder has)"
+    )
     command.add_releases_option(arguments)
     command.add_output(
         arguments,
@@ -56,6 +59,12 @@ def parser() -> argparse.ArgumentParser:
         "--i-have-the-rights",
         action="store_true",
         help="show the texts of sources whose licence permits no derivatives too",
+    )
+    arguments.add_argument(
+        "--url",
+        default="",
+        metavar="URL",
+        help="where the site will be on the web; previews of links need it for their picture",
     )
     arguments.add_argument("--json", action="store_true", help="one JSON object on stdout, for programs")
     return arguments

@@ -44,13 +44,13 @@ for (const button of buttons) {
   button.addEventListener("click", () => {
     const open = button.getAttribute("aria-expanded") !== "true";
     toggle(button, open);
-    if (open) history.replaceState(null, "", `#finding=${button.dataset.finding}`);
+    if (open) history.replaceState(null, "", `#finding-${button.dataset.finding}`);
   });
 }
 
 function openFromAddress() {
-  const number = readHash().get("finding");
-  const item = /^\d+$/.test(number || "") ? byId(`finding-${number}`) : null;
+  const number = /^#finding[=-](\d+)$/.exec(location.hash);
+  const item = number && byId(`finding-${number[1]}`);
   if (!item) return;
   const button = item.querySelector("button.open");
   if (button) { toggle(button, true); button.focus({ preventScroll: true }); }

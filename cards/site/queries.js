@@ -32,7 +32,7 @@ function documentElement(record, score, kind) {
 
 // Documents of a query under a heading. documents: [place or id, score].
 async function sideElement(title, documents, kind) {
-  const side = make("section", { class: "side" }, make("h3", { text: `${title} (${count(documents.length)})` }));
+  const side = make("section", { class: "side" }, make("h2", { text: `${title} (${count(documents.length)})` }));
   const more = async (from) => {
     for (const [place, score] of documents.slice(from, from + 20)) {
       if (typeof place === "string") side.append(make("p", { class: "missing", text: `${place}: not in the corpus` }));

@@ -1,4 +1,4 @@
-"""The pages of the site: the index of datasets, and the pages of a dataset and of its versions, with their charts.
+"""The pages of the site: the findings of all datasets, the catalogue, and the pages of a dataset and of its versions.
 
 They are values for a template, which draws them as SVG: nothing here is markup.
 """
@@ -15,30 +15,40 @@ import jinja2
 from markupsafe import Markup
 
 from builders import limits, tasks
-from builders.benchmarks import BENCHMARKS
+from builders.benchmarks import BENCHMARKS, datasets_of_tasks
 from builders.catalogue import Definition
-from builders.licenses import describe_license
-from builders.spec import version_key
+from builders.licenses import describe_license, permitted_uses
+from builders.spec import TRAINING, version_key
 from builders.tasks import Task
 from cards import markdown
 from cards.columns import label_name
 from cards.figures import figure_name
 from cards.front_matter import SIZES, language, size_category
 from cards.kinds import kind_name
-from cards.manifest import SEVERITIES
-from cards.render import CARDS
-from cards.scores import model_lead, summarize_scores
+from cards.manifest import SEVERITIES, Manifest
+from cards.render import CARDS, ROWS_ARE
+from cards.scores import BASELINES, model_lead, summarize_scores
 from pipelines.catalogue_pages import paper_tables
+from pipelines.catalogue_pages.results import (
+    MEASURES,
+    Result,
+    is_in_ledger,
+    location,
+    measure_findings,
+    read_results,
+    result_of,
+)
 from pipelines.catalogue_site.card_html import render_card
 from pipelines.catalogue_site.lists import TableChange, as_json
 from pipelines.catalogue_site.release_data import FindingData, ReleaseData
-from pipelines.checking.verdict import COLORS
+from pipelines.checking.verdict import NOT_JUDGED, badge
 from pipelines.process.files import write_atomically
 from pipelines.process.html import html_environment
 from pipelines.raw.pins import is_waiting
 from pipelines.raw.requests import HUB
 from pipelines.release import ledger
 from pipelines.release.folder import CARD, read_scores
+from pipelines.scores.evaluation import published_headroom
 
 MAX_BARS = 40  # of a chart, the largest ones
 QUANTILES = ("p01", "p05", "p25", "p50", "p75", "p95", "p99")
@@ -137,10 +147,10 @@ def write_page(path: Path, template: str, root: str, **values: Any) -> None:
 
 
 def copy_assets(assets_dir: Path) -> None:
-    """Copy the styles and the scripts of all pages."""
+    """Copy the styles, the scripts and the picture of all pages."""
     assets_dir.mkdir(parents=True)
     for path in sorted(TEMPLATES.iterdir()):
-        if path.suffix in (".css", ".js"):
+        if path.suffix in (".css", ".js", ".png"):
             shutil.copyfile(path, assets_dir / path.name)
 
 
@@ -149,7 +159,13 @@ def _environment() -> jinja2.Environment:
     environment = html_environment(TEMPLATES)
     environment.filters["json"] = lambda value: Markup(as_json(value).decode())  # noqa: S704 - has no `<`
     environment.filters["kind_name"] = kind_name
+    environment.globals["address"] = ""
     return environment
+
+
+def set_address(address: str) -> None:
+    """Where the site will be on the web: previews of links load its picture only from a whole address. Empty where unknown."""
+    _environment().globals["address"] = address and f"{address.rstrip('/')}/"
 
 
 MAX_POSITIVES = 10  # queries with more are one bar
@@ -235,13 +251,11 @@ def version_standings(definition: Definition, built: Mapping[str, str]) -> list[
         here = built.get(version, "")
         if here in ("", "sample", "part"):
             waits = is_waiting(definition, version)
-            state = {
-                "": "waits for decide" if waits else "not built here",
-                "sample": "sample built here",
-                "part": "part built here",
-            }[here]
+            state = here or ("waits for decide" if waits else MISSING)
+        elif entry is None:
+            state = NOT_RECORDED
         else:
-            state = "built here" if entry is None or entry.content_sha256 == here else "built here with other rows"
+            state = "verified" if entry.content_sha256 == here else "other rows than recorded"
         repos = ledger.find_repositories(definition.dataset.name, version, ledger.LEDGER)
         standings.append(
             {
@@ -250,11 +264,37 @@ def version_standings(definition: Definition, built: Mapping[str, str]) -> list[
                 "built": bool(here),
                 "state": state,
                 "ledger": entry.content_sha256 if entry else "",
-                "rows": {table.location: table.rows for table in entry.tables} if entry else {},
                 "published": [(repo, f"{HUB}/datasets/{repo}/tree/v{version}") for repo in repos],
             }
         )
     return standings
+
+
+NOT_RECORDED, MISSING = "not in the ledger", "missing"
+STATUS_COLORS = {"verified": "good", "part": "info", "sample": "soft"}  # of a release or a dataset; else a warning
+STATUSES = {ledger.VERIFIED: "verified", ledger.PART: "part", ledger.SAMPLE: "sample"}
+
+
+def release_status(manifest: Manifest) -> str:
+    """Which raw files a release is from: `verified` for complete ones, `part`, `sample`, or why it is none of these."""
+    if manifest.sample:
+        return "sample"
+    if is_in_ledger(manifest):
+        return "part" if manifest.partial else "verified"
+    return NOT_RECORDED if all(file.verified for file in manifest.raw) else "raw files not verified"
+
+
+def _judgement(data: ReleaseData) -> dict[str, Any]:
+    """Status and verdict of a release, with their colours."""
+    status = release_status(data.release.manifest)
+    state, color = badge(data.verdict["state"], sample=status == "sample")  # type: ignore[arg-type]
+    return {
+        "status": status,
+        "status_color": STATUS_COLORS.get(status, "warning"),
+        "state": state,
+        "verdict": NOT_JUDGED if state == NOT_JUDGED else data.verdict["summary"],
+        "color": color,
+    }
 
 
 def built_mark(data: ReleaseData) -> str:
@@ -272,12 +312,11 @@ def _common_values(data: ReleaseData, versions: Sequence[str], older: Sequence[s
         "versions": versions,
         "older": older,
         "task": definition.dataset.task.type.name,
-        "mark": "sample" if manifest.sample else "partial" if manifest.partial else "",
+        "summary": definition.dataset.summary,
         "withheld": data.withheld,
         "has_queries": bool(data.queries),
         "finding_count": len(data.findings),
-        "verdict": data.verdict,
-        "color": COLORS[data.verdict["state"]],  # type: ignore[index]
+        **_judgement(data),
     }
 
 
@@ -300,10 +339,17 @@ def _overview_values(data: ReleaseData, built: Mapping[str, str]) -> dict[str, A
     return {
         "licence_means": describe_license(data.release.definition.license),
         "definition": definition,
+        "benchmarks": _benchmarks(definition),
         "languages": [language(code)[1] for code in definition.dataset.languages],
         "content": release.manifest.content_sha256,
         "sizes": [
-            (table.config, table.split, table.rows) for table in release.manifest.tables if table.config in texts
+            (
+                table.split if table.config in (*ROWS_ARE, "default") else f"{table.config} {table.split}",
+                table.rows,
+                _noun(table.config, table.rows),
+            )
+            for table in release.manifest.tables
+            if table.config in texts
         ],
         "problems": data.problems,
         "notes": data.notes,
@@ -344,73 +390,154 @@ def _figure(value: Any) -> str:
     return markdown.number(value)
 
 
-NOT_BUILT = "not built here"
 UNKNOWN_SIZE = "unknown"
-FILTERS = {
-    "benchmark": "Benchmark", "task": "Task", "language": "Language", "license": "Licence", "size": "Rows",
-    "problems": "Problems",
-}  # fmt: skip
+FILTERS = {"benchmark": "Benchmark", "task": "Task", "language": "Language", "use": "Use", "status": "Built from"}
+CATALOGUE_FILTERS = FILTERS | {"license": "Licence", "size": "Rows", "state": "Problems"}
 
 
 def write_index(site_dir: Path, datasets: Sequence[tuple[Definition, Sequence[ReleaseData]]]) -> None:
-    """Write index.html: datasets with releases come first. datasets: each with its releases, the newest first."""
-    rows = sorted((_dataset_row(*dataset) for dataset in datasets), key=lambda row: not row["built"])
+    """Write index.html, the findings, the worst first, and catalogue.html, where datasets with releases come first.
+
+    datasets: each with its releases, the newest first.
+    """
+    results = read_results()
+    rows = [
+        _dataset_row(definition, releases, [result for result in results if result.dataset == definition.dataset.name])
+        for definition, releases in datasets
+    ]
     names = {row["name"]: row for row in rows}
-    filters = [(key, title, _choices(key, rows)) for key, title in FILTERS.items()]
     tables = [
         _benchmark(name, names) for name in paper_tables.NOTES if names.keys() & paper_tables.paper_tasks(name).keys()
     ]
-    built = sum(len(releases) for _, releases in datasets)
-    write_page(site_dir / "index.html", "index", "", rows=rows, filters=filters, tables=tables, built=built)
+    common = {"built": sum(len(releases) for _, releases in datasets), "benchmarks": _choices("benchmark", rows)}
+    listed = sorted(rows, key=lambda row: not row["built"])
+    filters = [(key, title, _choices(key, rows)) for key, title in CATALOGUE_FILTERS.items()]
+    write_page(site_dir / "catalogue.html", "catalogue", "", rows=listed, filters=filters, tables=tables, **common)
+    worst = sorted(rows, key=lambda row: (not row["figures"], -max(row["shares"].values()), row["name"]))
+    scales = {name: max(row["shares"][name] for row in rows) for name in MEASURES}
+    filters = [choice for choice in filters if choice[0] in FILTERS]
+    write_page(site_dir / "index.html", "index", "", rows=worst, filters=filters, scales=scales, **common)
 
 
 def _choices(key: str, rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:
     """The values of a filter, with the number of datasets that each has: sizes in their order, others by name."""
     values = [value for row in rows for value in (row[key] if isinstance(row[key], list) else [row[key]])]
-    order = (
-        list(dict.fromkeys(values)) if key != "size" else [size for size in (*SIZES, UNKNOWN_SIZE) if size in values]
-    )
-    return [(value, values.count(value)) for value in (order if key == "size" else sorted(order))]
+    order = [size for size in (*SIZES, UNKNOWN_SIZE) if size in values] if key == "size" else sorted({*values})
+    return [(value, values.count(value)) for value in order]
 
 
-def _dataset_row(definition: Definition, releases: Sequence[ReleaseData]) -> dict[str, Any]:
+def _dataset_row(definition: Definition, releases: Sequence[ReleaseData], recorded: Sequence[Result]) -> dict[str, Any]:
     dataset = definition.dataset
-    built = {data.release.manifest.version: built_mark(data) for data in releases}
-    standings = version_standings(definition, built)
+    standings = version_standings(definition, {data.release.manifest.version: built_mark(data) for data in releases})
     newest = releases[0] if releases else None
-    count = _count_rows(dataset.task, standings, newest)
+    counts = _count_rows(dataset.task, newest, recorded)
     scores = read_scores(newest.release.release_dir) if newest else None
+    judged = [data for data in releases if not data.release.manifest.sample and not data.problems]
+    figures = _figures(judged, recorded)
+    status = release_status(judged[0].release.manifest) if judged else STATUSES[ledger.status(dataset.name)]
+    size = UNKNOWN_SIZE if counts is None else size_category(sum(counts.values()))
     return {
         "name": dataset.name,
         "title": dataset.pretty_name,
         "summary": dataset.summary,
         "built": newest is not None,
         "version": newest.release.manifest.version if newest else "",
-        "mark": "" if newest is None or newest.release.manifest.complete else built_mark(newest),
-        "benchmark": dataset.benchmark.title if dataset.benchmark else "other",
+        "benchmark": _benchmarks(definition),
         "task": dataset.task.type.name,
         "language": [language(code)[1] for code in dataset.languages],
         "license": definition.license,
-        "rows": count,
-        "size": UNKNOWN_SIZE if count is None else size_category(count),
-        "problems": newest.verdict["state"] if newest else NOT_BUILT,
-        "verdict": newest.verdict["summary"] if newest else NOT_BUILT,
+        "use": list(permitted_uses(definition.license)),
+        "rows": None if counts is None else sum(counts.values()),
+        "counts": [f"{count:,} {_noun(config, count)}" for config, count in (counts or {}).items()],
+        "size": size,
         "scores": "" if scores is None else summarize_scores(scores),
         "lead": None if scores is None else model_lead(scores),
-        "color": COLORS[newest.verdict["state"]] if newest else "soft",  # type: ignore[index]
         "standings": standings,
+        "figures": figures,
+        "shares": {name: max((one[name].share for one in figures if one[name]), default=-1) for name in MEASURES},
+        "guess": _guess(judged, recorded),
+        **(_judgement(newest) if newest else {"state": MISSING, "verdict": MISSING, "color": "soft"}),
+        "status": status,
+        "status_color": STATUS_COLORS.get(status, "warning"),
     }
 
 
-def _count_rows(task: tasks.Task, standings: Sequence[Mapping[str, Any]], newest: ReleaseData | None) -> int | None:
-    """The rows with texts, of the newest release here, else of the newest version in the ledger; None where neither is known."""
+def _benchmarks(definition: Definition) -> list[str]:
+    """The titles of the benchmarks that a dataset is in."""
+    dataset = definition.dataset
+    titles = [record.title for name, record in BENCHMARKS.items() if dataset.name in datasets_of_tasks(name)]
+    own = dataset.benchmark.title if dataset.benchmark else TRAINING if dataset.group == TRAINING else ""
+    return list(dict.fromkeys(filter(None, [own, *titles]))) or ["other"]
+
+
+def _figures(judged: Sequence[ReleaseData], recorded: Sequence[Result]) -> list[dict[str, Any]]:
+    """What was found in the first and the newest version that is known: of releases of the site, else as recorded.
+
+    findings: by kind and place, the number of the first finding on the page of findings; empty for a version without a page.
+    """
+    versions = {result.version: (result, dict[str, int]()) for result in recorded}
+    for data in judged:
+        places = [f"{each.finding.kind} {location(each.finding)}" for each in data.findings]
+        numbers = {place: places.index(place) + 1 for place in places}
+        found = result_of(data.release.manifest, [found.finding for found in data.findings])
+        versions[found.version] = found, numbers
+    ordered = sorted(versions, key=version_key)
+    return [
+        {"version": version, "findings": numbers, **measure_findings(result.findings, result.tables)}
+        for version in dict.fromkeys([*ordered[:1], *ordered[-1:]])
+        for result, numbers in [versions[version]]
+    ]
+
+
+def _guess(judged: Sequence[ReleaseData], recorded: Sequence[Result]) -> dict[str, Any] | None:
+    """The best score that needs no understanding, of the newest version with scores, beside that of the best model."""
+    known = {result.version: (result.scores, not result.partial) for result in recorded}
+    for data in judged:
+        own = read_scores(data.release.release_dir)
+        known |= {data.release.manifest.version: (own, data.release.manifest.complete)} if own else {}
+    paths = {data.release.manifest.version: data.release.path for data in judged if not data.withheld}
+    for version in sorted(known, key=version_key, reverse=True):
+        scores, complete = known[version]
+        if scores and (guess := scores.best_baseline):
+            guesses = [(guess.score, guess.name)]
+            guesses += [(found.score, found.baseline) for found in scores.shortcuts if found.metric == scores.metric]
+            score, name = max(guesses)
+            published, model = published_headroom(scores, complete=complete), scores.best_model
+            return {
+                "version": version,
+                "path": paths.get(version),
+                "score": score,
+                "name": BASELINES.get(name, name),
+                "best": (published.score, published.model)
+                if published.model
+                else (model.score, model.model)
+                if model
+                else None,
+                "best_from": ("measured" if not published.model else "published")
+                + (", of other rows" if published.model and published.points is None else ""),
+                "shortcuts": len(scores.shortcuts),
+            }
+    return None
+
+
+def _noun(config: str, count: int) -> str:
+    return ROWS_ARE.get(config, ("row", "rows"))[count != 1]
+
+
+def _count_rows(task: tasks.Task, newest: ReleaseData | None, recorded: Sequence[Result]) -> dict[str, int] | None:
+    """The rows with texts by config, of a release here, else of the newest recorded version, else of a sample; None if unknown.
+
+    Configs of rows alone are one, as the languages of a dataset are.
+    """
+    sample = newest is None or newest.release.manifest.sample
+    tables = recorded[-1].tables if sample and recorded else newest.release.manifest.tables if newest else None
+    if tables is None:
+        return None
     configs = {layout.config for layout in tasks.layouts(task) if layout.text}
-    counts = (
-        newest.release.manifest.rows
-        if newest
-        else next((standing["rows"] for standing in standings if standing["rows"]), None)
-    )
-    return None if counts is None else sum(n for name, n in counts.items() if name.split("/")[0] in configs)
+    found = Counter[str]()
+    for table in tables:
+        found[table.config if table.config in ROWS_ARE else ""] += table.rows if table.config in configs else 0
+    return dict(+found)
 
 
 def _benchmark(name: str, rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

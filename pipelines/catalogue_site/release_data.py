@@ -14,6 +14,7 @@ from builders import catalogue, tasks
 from builders.catalogue import Definition
 from builders.errors import ReleaseError, UsageError
 from builders.licenses import permits_derivatives
+from builders.spec import TRAINING
 from cards.columns import label_name
 from cards.kinds import KINDS, SAMPLE
 from cards.manifest import Finding, Manifest, Table
@@ -52,7 +53,7 @@ class SiteRelease:
 
 
 def find_datasets(names: Sequence[str], releases: Path) -> list[tuple[Definition, list[SiteRelease]]]:
-    """The datasets that names mean, or all, each with its releases below a folder, the newest first.
+    """The datasets that names mean, or all with training data, each with its releases below a folder, the newest first.
 
     Raises UsageError for an unknown name and where the folder does not exist, ReleaseError where none of the datasets has a
     release there, and for a release that cannot be read.
@@ -64,7 +65,7 @@ def find_datasets(names: Sequence[str], releases: Path) -> list[tuple[Definition
     if not names:
         _log_unknown(releases)
     datasets = []
-    for entry, requested in catalogue.resolve(names or ["all"]):
+    for entry, requested in catalogue.resolve(names or ["all", TRAINING]):
         definition = catalogue.load(entry)
         version = catalogue.requested_version(definition, requested) if requested else None
         datasets.append((definition, _find_releases(definition, releases / entry.dataset, version)))

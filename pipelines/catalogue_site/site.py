@@ -9,7 +9,14 @@ import orjson
 
 from builders.catalogue import Definition
 from pipelines.catalogue_site.lists import compare_versions
-from pipelines.catalogue_site.pages import built_mark, copy_assets, write_changes_page, write_index, write_version_pages
+from pipelines.catalogue_site.pages import (
+    built_mark,
+    copy_assets,
+    set_address,
+    write_changes_page,
+    write_index,
+    write_version_pages,
+)
 from pipelines.catalogue_site.release_data import ReleaseData, SiteRelease, write_release_data
 from pipelines.process.files import locked
 from pipelines.process.outputs import KINDS, Output, claim
@@ -30,15 +37,21 @@ class SiteSummary:
 
 
 def write_site(
-    datasets: Sequence[tuple[Definition, Sequence[SiteRelease]]], output: Path, *, rights: bool, overwrite: bool = False
+    datasets: Sequence[tuple[Definition, Sequence[SiteRelease]]],
+    output: Path,
+    *,
+    rights: bool,
+    overwrite: bool = False,
+    address: str = "",
 ) -> SiteSummary:
     """Write the site of some datasets, each with its releases, into a folder, which is new, empty, or an older site.
 
     rights: show the texts of sources whose licence forbids derivatives too. overwrite: the folder may hold other files, which are
-    then gone.
+    then gone. address: where the site will be on the web, for the picture that previews of links show.
 
     Raises UsageError for a folder that holds anything else, ReleaseError for a release that cannot be read and for a full disk.
     """
+    set_address(address)
     output = output.absolute()
     output.parent.mkdir(parents=True, exist_ok=True)
     with locked(output.parent / f".{output.name}.lock", output.name, remove=True):

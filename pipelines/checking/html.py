@@ -30,7 +30,7 @@ from pipelines.audit.tables import JUDGED_TABLES, Frames, count_rows, model_inpu
 from pipelines.audit.texts import PATTERNS
 from pipelines.checking.checks import CheckResult
 from pipelines.checking.text import group_name
-from pipelines.checking.verdict import COLORS
+from pipelines.checking.verdict import badge
 from pipelines.process.html import write_page
 from pipelines.process.safe_text import mask_tokens
 from pipelines.release.examples import RULE, cut_before, find_mark
@@ -82,7 +82,7 @@ def section(result: CheckResult) -> dict[str, Any]:
     return {
         "report": report,
         "name": " ".join(filter(None, (report["dataset"], report["subset"], report["version"]))),
-        "color": COLORS[report["verdict"]["state"]],
+        "badge": badge(report["verdict"]["state"], sample=report["sample"]),
         "counts": {severity: severities.count(severity) for severity in SEVERITIES},
         "findings": [
             {

@@ -44,6 +44,14 @@ COLORS: Mapping[State, str] = {
 }  # fmt: skip
 
 
+NOT_JUDGED = "sample, not judged"
+
+
+def badge(state: State, *, sample: bool) -> tuple[str, str]:
+    """What a page shows of a verdict, with its CSS class. A sample is not judged, unless it is damaged or defective."""
+    return (NOT_JUDGED, "soft") if sample and state not in ("damaged", "defective") else (state, COLORS[state])
+
+
 @dataclass(frozen=True)
 class Verdict:
     """The weight of the findings of a check. summary: one line, which begins with the state or with the number of warnings."""
@@ -104,13 +112,15 @@ def impacts(findings: Iterable[Finding], *, merge: bool = True) -> list[Impact]:
     groups: dict[tuple[object, ...], list[Finding]] = {}
     for finding in findings:
         kind = COMPROMISING[finding.kind][0] if merge and finding.kind in COMPROMISING else finding.kind
-        groups.setdefault((kind, finding.config, finding.split, finding.column, _earlier(finding)), []).append(finding)
+        groups.setdefault((kind, finding.config, finding.split, finding.column, earlier_split(finding)), []).append(
+            finding
+        )
     found = [
         Impact(
             tuple(dict.fromkeys(finding.kind for finding in group)),
             group[0].config,
             group[0].split,
-            _earlier(group[0]),
+            earlier_split(group[0]),
             sum(finding.count for finding in group),
             min(1.0, sum(finding.share for finding in group)),
         )
@@ -119,7 +129,7 @@ def impacts(findings: Iterable[Finding], *, merge: bool = True) -> list[Impact]:
     return sorted(found, key=lambda impact: -impact.share)
 
 
-def _earlier(finding: Finding) -> str:
+def earlier_split(finding: Finding) -> str:
     """The split that a finding compares with: its detail begins with `in <split>`."""
     first = finding.detail.split(",")[0]
     return first.removeprefix("in ") if finding.kind.endswith("_leak") and first.startswith("in ") else ""

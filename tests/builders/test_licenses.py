@@ -2,7 +2,7 @@
 
 import pytest
 
-from builders.licenses import describe_license
+from builders.licenses import describe_license, permitted_uses
 
 
 @pytest.mark.parametrize(
@@ -19,3 +19,21 @@ from builders.licenses import describe_license
 )
 def test_a_licence_is_described_in_words(license_id: str, words: str) -> None:
     assert describe_license(license_id) == words
+
+
+@pytest.mark.parametrize(
+    ("license_id", "commercial", "redistribution"),
+    [
+        ("apache-2.0", True, True),
+        ("cc-by-nc-4.0", False, True),
+        ("cc-by-nd-4.0", True, False),
+        ("cc-by-nc-nd-4.0", False, False),
+        ("other", False, False),
+        ("unknown", False, False),
+    ],
+)
+def test_what_a_licence_is_not_known_to_permit_is_not_listed(
+    license_id: str, *, commercial: bool, redistribution: bool
+) -> None:
+    uses = permitted_uses(license_id)
+    assert ("commercial use allowed" in uses, "may be redistributed" in uses) == (commercial, redistribution)

@@ -78,7 +78,7 @@ ALLOWED = {
     "p", "a", "table", "thead", "tbody", "tr", "th", "td", "details", "summary", "br", "code", "pre", "em", "strong", "s",
     "ul", "ol", "li", "h2", "h3", "h4", "h5", "h6", "hr", "blockquote",
 }  # fmt: skip
-ATTRIBUTES = {"href", "rel", "id", "class", "start"}
+ATTRIBUTES = {"href", "rel", "id", "class", "start", "tabindex"}
 
 
 class Parsed(HTMLParser):

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +12,19 @@ import polars as pl
 import pytest
 
 from builders.errors import ReleaseError, UsageError
+from cards.manifest import encode
 from cards.scores import ModelScore
 from pipelines import site as command
 from pipelines.catalogue_site import lists, release_data
 from pipelines.catalogue_site import site as site_pages
 from pipelines.catalogue_site.pages import write_index
 from pipelines.catalogue_site.release_data import find_datasets
-from pipelines.make import BuildResult
-from pipelines.release import ledger
+from pipelines.catalogue_site.site import write_site
+from pipelines.make import BuildResult, make
 from pipelines.release.folder import require_manifest
 from pipelines.scores.scoring import record_scores
 from tests.pipelines.checking.test_html import Page
-from tests.support.releases import definition_of, tree, with_published_version
+from tests.support.releases import definition_of, sample_settings, tree, with_published_version
 from tests.support.scores import baseline, scores_of
 from tests.support.sites import HOSTILE, LEAK, build_site, hostile_releases, read_records
 
@@ -63,6 +65,7 @@ def test_a_site_has_an_index_and_pages_of_every_version(site: Path) -> None:
     version = ("index", "rows", "findings")
     assert pages == {
         "index.html",
+        "catalogue.html",
         f"{CEDR}/index.html",
         *(f"{CEDR}/{number}/{name}.html" for number in ("1.0.0", "2.0.0") for name in version),
         f"{CEDR}/2.0.0/changes-from-1.0.0.html",
@@ -187,22 +190,94 @@ def test_a_release_of_an_unknown_dataset_is_named_in_a_warning(
 
 def test_a_dataset_without_a_release_is_listed_as_not_built(releases: Path, tmp_path: Path) -> None:
     index = build_site(releases, tmp_path / "site", "cedr", "terra") / "index.html"
-    text = index.read_text("utf-8")
-    assert 'data-name="terra-pairclassification"' in text
+    for page in (index, index.with_name("catalogue.html")):
+        text = page.read_text("utf-8")
+        assert 'data-name="terra-pairclassification"' in text
+        assert 'data-state="missing"' in text
     assert not (index.parent / "terra-pairclassification").exists()
-    assert 'data-problems="not built here"' in text
 
 
-def test_the_size_of_a_dataset_that_nobody_built_is_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ledger, "find_entry", lambda *_: None)
-    write_index(tmp_path, [(definition_of("terra-pairclassification"), ())])
-    assert 'data-rows="-1" data-size="unknown"' in (tmp_path / "index.html").read_text("utf-8")
+def test_without_names_all_releases_are_shown_training_data_too(tmp_path: Path) -> None:
+    for name in (CEDR, "habr-qna-contrastive"):
+        make(definition_of(name), definition_of(name).dataset.newest, sample_settings(tmp_path))
+    found = [
+        release.manifest.dataset for _, releases in find_datasets([], tmp_path / "outputs") for release in releases
+    ]
+    assert found == [CEDR, "habr-qna-contrastive"]
 
 
-def test_the_index_says_where_each_version_is_and_has_the_tables_of_the_papers(site: Path) -> None:
-    text = " ".join(SitePage((site / "index.html").read_text("utf-8")).text.split())
-    assert "2.0.0 sample built here; hash recorded" in text
-    assert "3.0.0 not built here; hash recorded" in text
+def row_of(index: Path, name: str) -> str:
+    """The row of a dataset as HTML."""
+    found = re.search(rf'<tr data-name="{name}".*?</tr>', index.read_text("utf-8"), re.DOTALL)
+    assert found
+    return found[0]
+
+
+def test_a_sample_is_not_judged_and_has_the_figures_that_were_counted_on_the_real_files(site: Path) -> None:
+    """The figures are in docs/results.md too."""
+    row = row_of(site / "index.html", CEDR)
+    text = " ".join(SitePage(row).text.split())
+    assert f"{CEDR} verified" in text
+    assert "1.0.0 0.75 % 14 of 1,875" in text
+    assert "4.0.0 0.11 % 2 of 1,875" in text
+    assert "findings.html" not in row, "the rows that were counted are not in the site"
+    assert "9,359 rows · rows here: sample" in text
+    assert "4.0.0 42.8" in text
+    assert "published, of other rows: 51.9 E5-mistral-7b-instruct" in text
+    assert "sample, not judged" in row_of(site / "catalogue.html", CEDR)
+    page = (site / CEDR / "1.0.0" / "index.html").read_text("utf-8")
+    assert '<span class="badge soft">sample, not judged</span>' in page
+
+
+def test_a_bar_leads_to_the_rows_of_its_finding(releases: Path, tmp_path: Path) -> None:
+    """Of hostile releases that pass for complete ones, with five of 17 test texts in train too."""
+    shutil.copytree(releases, tmp_path / "releases")
+    for path in (tmp_path / "releases").glob("*/*/manifest.json"):
+        path.write_bytes(encode(replace(require_manifest(path.parent), sample=False)))
+    folder = build_site(tmp_path / "releases", tmp_path / "site", "cedr")
+    row = row_of(folder / "index.html", CEDR)
+    assert f"{CEDR} raw files not verified" in " ".join(SitePage(row).text.split())
+    [target] = re.findall(r'href="([^"]+)"><b>[^<]*</b> <span class="soft small count">5 of 17<', row)
+    page, _, name = target.partition("#")
+    assert re.search(rf'<li id="{name}">\n<h2>.* text also in an earlier split ', (folder / page).read_text("utf-8"))
+
+
+def test_documents_and_queries_are_counted_apart_and_licences_are_filtered_by_use(
+    golden_release: Callable[..., BuildResult], tmp_path: Path
+) -> None:
+    releases = golden_release(RIA).release_dir.parents[1]
+    index = build_site(releases, tmp_path / "site", RIA, "cedr") / "index.html"
+    assert re.search(r"\d+ documents, \d+ queries", row_of(index, RIA))
+    assert 'data-use=""' in row_of(index, RIA), "cc-by-nc-nd-4.0"
+    assert 'data-use="commercial use allowed|may be redistributed"' in row_of(index, CEDR)
+
+
+def test_every_page_has_a_title_a_description_and_a_picture_for_links(releases: Path, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    write_site(find_datasets(["cedr"], releases), site, rights=False, address="https://example.org/site")
+    names = list[str]()
+    for path in site.rglob("*.html"):
+        values = {
+            attributes.get("property") or attributes.get("name"): attributes["content"]
+            for tag, attributes in SitePage(path.read_text("utf-8")).elements
+            if tag == "meta" and "content" in attributes
+        }
+        assert values["og:image"] == "https://example.org/site/assets/preview.png"
+        assert values["description"] == values["og:description"]
+        names.append(f"{values['og:title']} {values['description']}")
+    assert len({*names}) == len(names) - 1, "the page of a dataset is that of its newest version"
+    assert (site / "assets" / "preview.png").is_file()
+
+
+def test_the_size_of_a_dataset_that_nobody_built_is_unknown(tmp_path: Path) -> None:
+    write_index(tmp_path, [(definition_of("rubq-retrieval"), ())])
+    assert 'data-rows="-1" data-size="unknown"' in (tmp_path / "catalogue.html").read_text("utf-8")
+
+
+def test_the_catalogue_says_where_each_version_is_and_has_the_tables_of_the_papers(site: Path) -> None:
+    text = " ".join(SitePage((site / "catalogue.html").read_text("utf-8")).text.split())
+    assert "2.0.0 sample; recorded" in text
+    assert "3.0.0 missing; recorded" in text
     assert "ruMTEB, beside its paper" in text
     assert "7,528 / 1,882" in text
 
@@ -219,12 +294,12 @@ def test_the_published_rows_wait_for_decide_until_their_keys_have_a_digest(
 def test_the_page_of_a_version_says_where_the_others_are(site: Path) -> None:
     for page in ("index.html", "1.0.0/index.html"):
         text = " ".join(SitePage((site / CEDR / page).read_text("utf-8")).text.split())
-        assert text.count("sample built here; hash recorded") == 2
-        assert text.count("not built here; hash recorded") == 2
+        assert text.count("sample; recorded") == 2
+        assert text.count("missing; recorded") == 2
         assert "apache-2.0: you may share it with the notices of the licence" in text
 
 
-def test_the_index_has_the_scores_of_the_newest_version_and_sorts_by_the_lead_of_a_model(
+def test_the_catalogue_has_the_scores_of_the_newest_version_and_sorts_by_the_lead_of_a_model(
     releases: Path, tmp_path: Path
 ) -> None:
     shutil.copytree(releases, tmp_path / "releases")
@@ -234,7 +309,7 @@ def test_the_index_has_the_scores_of_the_newest_version_and_sorts_by_the_lead_of
     manifest = require_manifest(release_dir)
     scores = scores_of(manifest, metric="accuracy", split="test", baselines=baselines, models=models)
     record_scores(release_dir, scores)
-    index = (build_site(tmp_path / "releases", tmp_path / "site") / "index.html").read_text("utf-8")
+    index = (build_site(tmp_path / "releases", tmp_path / "site") / "catalogue.html").read_text("utf-8")
     assert 'data-lead="1.5"' in index
     assert "best baseline 39.0 · &lt;b&gt;model&lt;/b&gt; 40.5" in index
     assert 'href="cedr-classification/2.0.0/index.html#card-scores"' in index

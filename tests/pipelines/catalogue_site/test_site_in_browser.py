@@ -16,6 +16,7 @@ import pytest
 from builders import tasks
 from pipelines.catalogue_site.lists import as_json, write_rows
 from pipelines.make import BuildResult
+from tests.support.paths import ROOT
 from tests.support.sites import HOSTILE, LEAK, build_site, hostile_releases
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -105,6 +106,17 @@ def test_the_index_is_searched_filtered_and_sorted(page: Any, site: Path) -> Non
     assert has_no_overflow(page)
     page.click(f"text={CEDR}")
     assert page.text_content("h1").split() == [CEDR, "2.0.0", "sample"]
+
+
+def test_a_benchmark_has_a_view_with_its_name_and_address(page: Any, site: Path) -> None:
+    page.goto(f"{site.as_uri()}/index.html#benchmark=RAR-b")
+    assert page.text_content("#status") == "3 of 3 datasets", "no dataset is in that benchmark"
+    page.click("#views >> text=ruMTEB")
+    page.wait_for_function("document.querySelector('h1').textContent === 'ruMTEB'")
+    page.click("th[data-sort=leaks] button")
+    assert page.url.endswith("#sort=-leaks&benchmark=ruMTEB")
+    page.select_option("[data-filter=use]", "may be redistributed")
+    assert RIA not in texts(page, "#datasets tbody tr:not([hidden]) td:first-child a")
 
 
 def test_a_dataset_page_shows_findings_charts_and_the_card(page: Any, site: Path) -> None:
@@ -216,6 +228,29 @@ def test_the_pages_are_the_same_on_a_web_server(browser: Any, site: Path) -> Non
         page.close()
         server.shutdown()
     assert faults == []
+
+
+AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
+
+
+@pytest.mark.skipif(not AXE.is_file(), reason="needs axe-core: npm install --no-save axe-core")
+@pytest.mark.parametrize("width", [400, 1280])
+@pytest.mark.parametrize(
+    "name",
+    ["index", "catalogue", f"{CEDR}/index", f"{CEDR}/1.0.0/rows", f"{CEDR}/1.0.0/findings",
+     f"{CEDR}/2.0.0/changes-from-1.0.0", f"{RUBQ}/2.0.0/queries", f"{RIA}/index"],
+)  # fmt: skip
+def test_axe_finds_nothing(browser: Any, site: Path, name: str, width: int) -> None:
+    context = browser.new_context(viewport={"width": width, "height": 900}, bypass_csp=True)
+    page = context.new_page()
+    page.goto(f"{site.as_uri()}/{name}.html")
+    for button in page.query_selector_all("button.open"):
+        button.click()
+    page.wait_for_load_state("networkidle")
+    page.evaluate(AXE.read_text("utf-8"))
+    found = page.evaluate("axe.run()")["violations"]
+    context.close()
+    assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in found] == []
 
 
 @pytest.mark.slow

@@ -178,6 +178,7 @@ def test_a_report_of_several_datasets_has_a_section_for_each(
     anchors = [attributes["href"] for tag, attributes in page.elements if tag == "a"]
     assert anchors[:3] == ["#d1", "#d2", "#d3"]
     assert release.manifest.content_sha256 in page.text
+    assert '<span class="badge soft">sample, not judged</span>' in text
     assert "not checked" in page.text
     assert "the folder holds no dataset" in page.text
     assert run("check", *names, "--html", str(out)).returncode == 2
