@@ -282,12 +282,12 @@ def test_the_catalogue_says_where_each_version_is_and_has_the_tables_of_the_pape
     assert "7,528 / 1,882" in text
 
 
-@pytest.mark.parametrize(("digest", "state"), [(None, "waits for decide"), ("0" * 64, "not built here")])
+@pytest.mark.parametrize(("digest", "state"), [(None, "waits for decide"), ("0" * 64, "missing")])
 def test_the_published_rows_wait_for_decide_until_their_keys_have_a_digest(
     digest: str | None, state: str, tmp_path: Path
 ) -> None:
     write_index(tmp_path, [(with_published_version(definition_of("terra-pairclassification"), digest), ())])
-    text = " ".join(SitePage((tmp_path / "index.html").read_text("utf-8")).text.split())
+    text = " ".join(SitePage((tmp_path / "catalogue.html").read_text("utf-8")).text.split())
     assert f" 0.1.0 {state}" in text
 
 
