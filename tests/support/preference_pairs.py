@@ -85,6 +85,19 @@ def write_parquet(path: Path, rows: list[dict[str, Any]], like: Path) -> None:
     pa.parquet.write_table(pa.Table.from_pylist(rows, pa.parquet.read_schema(like)), path)
 
 
+def change_last_record(path: Path, change: dict[str, Any]) -> int:
+    """Change values of the last record of a Parquet file, a JSON array or JSON lines. Returns its number, from 1."""
+    if path.suffix == ".parquet":
+        *rows, last = pa.parquet.read_table(path).to_pylist()
+        write_parquet(path, [*rows, last | change], path)
+        return len(rows) + 1
+    is_array = path.read_bytes().startswith(b"[")
+    *rows, last = json.loads(path.read_bytes()) if is_array else read_rows(path)
+    changed = [*rows, last | change]
+    path.write_bytes(json.dumps(changed).encode() if is_array else json_lines(changed))
+    return len(changed)
+
+
 @cache
 def _unflagged_battle() -> dict[str, Any]:
     return read_rows(GOLDEN / "lmsys_arena" / "battles.jsonl")[0]

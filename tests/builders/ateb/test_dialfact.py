@@ -39,21 +39,6 @@ def make_piece(snippet: str, *more: str) -> list[str]:
     return ["Title", "https://example.org/Title", snippet, "0", *more]
 
 
-def test_the_premise_is_the_non_blank_snippets_joined_by_a_space(tmp_path: Path) -> None:
-    evidence = [make_piece("One. "), make_piece(""), make_piece("Two.", "gt_evidence_added"), make_piece("\u00a0\n")]
-    assert build_texts(tmp_path, {"evidence_list": evidence}) == ["Premise: One.  Two. Hypothesis: Yes."]
-
-
-def test_without_evidence_the_premise_is_the_previous_turn(tmp_path: Path) -> None:
-    rows = [
-        {"context": ["Hi.", "Do you swim? "]},
-        {"context": ["Hi."], "evidence_list": [make_piece(" ")]},
-        {"context": []},
-    ]
-    texts = ["Premise: Do you swim?  Hypothesis: Yes.", "Premise: Hi. Hypothesis: Yes.", "Premise:  Hypothesis: Yes."]
-    assert build_texts(tmp_path, *rows) == texts
-
-
 def test_a_piece_of_evidence_without_a_snippet_is_an_error_that_names_its_line(tmp_path: Path) -> None:
     evidence = [make_piece("One."), ["Title", "https://example.org/Title"]]
     with pytest.raises(SourceError, match="a piece of evidence has no snippet") as caught:

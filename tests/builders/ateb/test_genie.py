@@ -1,7 +1,6 @@
 """GENIE: ratings may come in any order, malformed ratings are errors, and a missing table is explained."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -9,45 +8,9 @@ from builders.errors import SourceError
 from pipelines.raw.locations import locate
 from pipelines.raw.settings import RawSettings
 from tests.support.faulty_server import FaultyServer
-from tests.support.preference_pairs import (
-    assert_same_tables,
-    build_tables,
-    golden_raw,
-    json_lines,
-    read_rows,
-    write_file,
-)
 from tests.support.releases import definition_of
 
 NAME = "genie-reranking"
-
-
-def test_the_order_of_ratings_does_not_matter(tmp_path: Path) -> None:
-    rows = read_rows(golden_raw(NAME) / "ratings.jsonl")
-    prompts = list(dict.fromkeys((row["task"], row["prompt"]) for row in rows))
-    rows.sort(key=lambda row: (prompts.index((row["task"], row["prompt"])), row["response"], -row["rating"]))
-    write_file(tmp_path / "ratings.jsonl", json_lines(rows))
-    assert_same_tables(build_tables(NAME, tmp_path), build_tables(NAME, golden_raw(NAME)))
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"response": "Something else."}, "a second response of the same system to the same prompt"),
-        ({"rating": "good"}, "rating has the wrong type"),
-        ({"rating": None}, "rating is null"),
-        ({"system": 7}, "system has the wrong type"),
-    ],
-)
-def test_a_malformed_rating_is_an_error_that_names_its_line(
-    change: dict[str, Any], message: str, tmp_path: Path
-) -> None:
-    rows = read_rows(golden_raw(NAME) / "ratings.jsonl")
-    rows[4] |= change
-    write_file(tmp_path / "ratings.jsonl", json_lines(rows))
-    with pytest.raises(SourceError, match=message) as caught:
-        build_tables(NAME, tmp_path)
-    assert "genie/ratings.jsonl, line 5" in str(caught.value)
 
 
 def test_the_error_for_a_missing_table_says_what_to_write_and_where_to_put_it(

@@ -28,11 +28,6 @@ def frame(tables: Tables, config: str) -> pl.DataFrame:
     return tables.frames[config]["test"].lazy().collect()
 
 
-def test_the_label_is_the_index_of_the_gold_ending(tmp_path: Path) -> None:
-    questions = hellaswag.read_questions(write_raw(tmp_path, json.dumps(ITEM) + "\n", "source/val.jsonl"))
-    assert questions.rows() == [("A dog. it", ["runs.", "sits.", "flies.", "reads."], 3)]
-
-
 @pytest.mark.parametrize(
     "change", [{"label": 4}, {"label": -1}, {"endings": ["runs.", "sits.", "flies."]}, {"endings": [], "label": 0}]
 )

@@ -17,15 +17,6 @@ def read_golden() -> list[dict[str, Any]]:
     return rows
 
 
-def test_the_three_other_scores_of_a_summary_are_ignored(tmp_path: Path) -> None:
-    rows = read_golden()
-    for row in rows:
-        for summary in row["annotations"].values():
-            summary["score"] = {"overall": summary["score"]["overall"]}
-    write_file(tmp_path / "human_eval.json", json.dumps(rows).encode())
-    assert_same_tables(build_tables(NAME, tmp_path), build_tables(NAME, golden_raw(NAME)))
-
-
 def test_json_lines_give_the_same_tables_as_a_json_array(tmp_path: Path) -> None:
     write_file(tmp_path / "human_eval.json", json_lines(read_golden()))
     assert_same_tables(build_tables(NAME, tmp_path), build_tables(NAME, golden_raw(NAME)))

@@ -1,82 +1,22 @@
 """Chatbot Arena: the order of sides does not matter, malformed battles are errors, and real pairs go through."""
 
 from pathlib import Path
-from typing import Any
 
 import polars as pl
-import pyarrow as pa
-import pyarrow.parquet as pq
-import pytest
 
-from builders.errors import SourceError
 from builders.reading.json import read_json_array
 from builders.shaping.preferences import TIE
 from builders.spec import Raw
-from pipelines.make import GOLDEN
 from tests.support.preference_pairs import (
-    BATTLES,
-    assert_same_tables,
     build_tables,
     chance_limit,
     dropped_counts,
-    golden_raw,
     guess_preferences,
     make_battle,
-    read_rows,
     write_battles,
 )
 
 NAME = "lmsys-reranking"
-
-
-def swap_sides(row: dict[str, Any]) -> dict[str, Any]:
-    winners = {"model_a": "model_b", "model_b": "model_a"}
-    sides = {"conversation_a": row["conversation_b"], "conversation_b": row["conversation_a"]}
-    return row | sides | {"winner": winners.get(row["winner"], row["winner"])}
-
-
-def test_swapped_sides_give_the_same_tables(tmp_path: Path) -> None:
-    write_battles(tmp_path, [swap_sides(row) for row in read_rows(GOLDEN / "lmsys_arena" / "battles.jsonl")])
-    assert_same_tables(build_tables(NAME, tmp_path), build_tables(NAME, golden_raw(NAME)))
-
-
-def reverse_fields(value: Any) -> Any:
-    """The same value with the fields of every object in reverse order, and a further one."""
-    if isinstance(value, dict):
-        return {"unknown": "x"} | {name: reverse_fields(value[name]) for name in reversed(value)}
-    return [reverse_fields(item) for item in value] if isinstance(value, list) else value
-
-
-def test_the_order_of_fields_in_the_file_does_not_matter_and_others_are_ignored(tmp_path: Path) -> None:
-    rows = [reverse_fields(row) for row in read_rows(GOLDEN / "lmsys_arena" / "battles.jsonl")]
-    (tmp_path / BATTLES).parent.mkdir(parents=True)
-    pq.write_table(pa.Table.from_pylist(rows), tmp_path / BATTLES)
-    fields = pq.read_schema(tmp_path / BATTLES).field("conversation_a").type.value_type
-    assert [field.name for field in fields] == ["unknown", "role", "content"]
-    assert_same_tables(build_tables(NAME, tmp_path), build_tables(NAME, golden_raw(NAME)))
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"winner": "model_c"}, "unknown preference in 'winner'"),
-        ({"turn": None}, "turn is null"),
-        ({"openai_moderation": None}, "openai_moderation is null"),
-        (
-            {"conversation_b": [{"content": "x", "role": "user"}, {"content": "y", "role": "system"}]},
-            "a message of an unexpected role in 'conversation_b'",
-        ),
-    ],
-)
-def test_a_malformed_battle_is_an_error_that_names_its_record(
-    change: dict[str, Any], message: str, tmp_path: Path
-) -> None:
-    rows = [make_battle(n, "x", f"a {n}", f"b {n}", "model_a") for n in range(4)]
-    rows[2] |= change
-    write_battles(tmp_path, rows)
-    with pytest.raises(SourceError, match=message) as caught:
-        build_tables(NAME, tmp_path)
-    assert f"lmsys_arena/{BATTLES}, record 3" in str(caught.value)
 
 
 def test_the_real_pairs_of_mt_bench_go_through_as_battles(real_sources: Path, tmp_path: Path) -> None:

@@ -159,26 +159,6 @@ def test_a_real_book_gives_two_pairs_per_paragraph_from_its_first_two_translatio
     assert rows["id"].head(4).to_list() == ["candide_fr-0-1", "candide_fr-0-0", "candide_fr-1-1", "candide_fr-1-0"]
 
 
-def length_auc(rows: pl.DataFrame) -> float:
-    """The area under the ROC curve of guessing label 1 from the difference of the two lengths: 0.5 is chance."""
-    lengths = [pl.col(side).str.len_chars().cast(pl.Int64) for side in ("sentence1", "sentence2")]
-    rows = rows.select("labels", difference=(lengths[0] - lengths[1]).abs())
-    positives, negatives = (rows.filter(labels=label)["difference"].to_list() for label in (1, 0))
-    wins = sum((positive > other) + (positive == other) / 2 for positive in positives for other in negatives)
-    return wins / (len(positives) * len(negatives))
-
-
-def test_lengths_reveal_the_label_of_a_real_pair_in_the_first_version_only(
-    candide: dict[str, Any], tmp_path: Path
-) -> None:
-    assert round(length_auc(read_rows(build(candide, tmp_path))), 2) == 0.91
-    tables = build(candide, tmp_path, clean=True)
-    assert 0.49 < length_auc(read_rows(tables)) < 0.51
-    [dropped] = tables.dropped
-    assert (dropped.count, dropped.examples) == (3, ("candide_fr-0", "candide_fr-30", "candide_fr-67"))
-    assert (tables.observed, read_rows(tables).height) == ({"books": 1, "paragraphs": 303}, 606)
-
-
 BY_LENGTH = "the one with the larger difference in length has the label same paragraph in 91 of 100 cases (AUC 0.905)"
 BY_OVERLAP = "the one with more shared words has the label same paragraph in 91 of 100 cases"
 

@@ -6,42 +6,20 @@ from pathlib import Path
 import pytest
 
 from builders.errors import SourceError
-from cards.texts import read_prose
-from pipelines.make import GOLDEN
 from pipelines.raw.locations import locate
 from pipelines.raw.settings import RawSettings
 from tests.support.faulty_server import FaultyServer
 from tests.support.preference_pairs import (
-    assert_same_tables,
     build_tables,
     chance_limit,
     dropped_counts,
     golden_raw,
     guess_preferences,
-    read_rows,
     write_parquet,
 )
 from tests.support.releases import definition_of
 
 NAME = "beavertails-helpful-reranking"
-
-
-def test_safety_does_not_affect_the_pairs(tmp_path: Path) -> None:
-    for split in ("train", "test"):
-        rows = read_rows(GOLDEN / "pku_safe_rlhf" / f"{split}.jsonl")
-        unsafe = {"is_response_0_safe": False, "is_response_1_safe": False, "safer_response_id": 0}
-        file = f"{split}.parquet"
-        write_parquet(tmp_path / file, [row | unsafe for row in rows], golden_raw(NAME) / file)
-    assert_same_tables(build_tables(NAME, tmp_path), build_tables(NAME, golden_raw(NAME)))
-
-
-def test_a_better_response_other_than_0_and_1_is_an_error_that_names_its_record(tmp_path: Path) -> None:
-    rows = read_rows(GOLDEN / "pku_safe_rlhf" / "test.jsonl")
-    rows[3]["better_response_id"] = 2
-    write_parquet(tmp_path / "test.parquet", rows, golden_raw(NAME) / "test.parquet")
-    with pytest.raises(SourceError, match="unknown preference in 'better_response_id'") as caught:
-        build_tables(NAME, tmp_path, "test")
-    assert "pku_safe_rlhf/test.parquet, record 4" in str(caught.value)
 
 
 def test_the_first_download_pins_a_file_that_has_no_commit(hub: FaultyServer, tmp_path: Path) -> None:
@@ -78,16 +56,3 @@ def test_the_real_pairs_of_a_safe_and_an_unsafe_answer_go_through(real_sources: 
     share, count = guess_preferences(tables)
     assert count == 1000 - sum(dropped_counts(tables).values())
     assert share < chance_limit(count)
-
-
-def test_the_two_datasets_of_one_paper_have_the_annotators_that_it_names() -> None:
-    sources = [
-        definition_of(name).source for name in ("beavertails-helpful-reranking", "beavertails-qa-classification")
-    ]
-    assert {source.citation for source in sources} == {"ji2023beavertails"}
-    assert {source.annotations for source in sources} == {("crowdsourced",)}
-    for source, name in (
-        ("pku_safe_rlhf", "beavertails-helpful-reranking"),
-        ("beavertails", "beavertails-qa-classification"),
-    ):
-        assert "70 crowd workers" in read_prose(source, name, "1.0.0").provenance

@@ -54,22 +54,6 @@ def test_rows_come_by_language_and_length_wherever_their_files_are_in_the_archiv
     ]
 
 
-def test_random_negatives_have_the_language_of_their_row(tmp_path: Path) -> None:
-    tables = build_golden(NAME, tmp_path)
-    for config in ("miracl", "mr-tydi"):
-        texts = table(tables, config).explode("negatives", "negative_kinds").filter(negative_kinds="random")
-        assert texts.height
-        assert (texts["negatives"].str.contains(r"\p{Cyrillic}") == texts["id"].str.contains("russian")).all()
-
-
-def test_of_more_than_seven_negatives_seven_of_the_source_are_kept(tmp_path: Path) -> None:
-    rows = table(build_golden(NAME, tmp_path), "miracl")
-    for name in ("bge_m3_data:miracl:russian-500-0", "bge_m3_data:miracl:english-0-0"):
-        row = rows.filter(id=name).row(0, named=True)
-        assert row["negative_kinds"] == ["provided"] * 7
-        assert row["negatives"] == sorted(row["negatives"]), "in the order of the source"
-
-
 @pytest.mark.parametrize("config", ["miracl", "mr-tydi"])
 def test_each_reading_gives_the_rows_that_every_build_counts(config: str, tmp_path: Path) -> None:
     tables = build_golden(NAME, tmp_path, row_per="pair")

@@ -1,9 +1,5 @@
 """MultiParaCrawl: the members of the archive, the pool, and builds that are killed."""
 
-import json
-import os
-import subprocess
-import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +13,7 @@ from builders.shaping import popularity
 from builders.spec import Raw
 from builders.training.multi_para_crawl import BITEXT, CONFIG, SOURCE
 from pipelines.make import GOLDEN, BuildResult, make
-from tests.support.paths import ROOT
+from tests.support.killed_builds import run_killed
 from tests.support.releases import definition_of, sample_settings
 from tests.support.training import build_golden, table_of
 
@@ -57,14 +53,7 @@ def test_a_killed_build_resumes_with_the_first_batch_that_is_not_finished(
     golden_release: Callable[..., BuildResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The sample has 19 pairs, here ten batches."""
-    job = {"dataset": NAME, "version": "1.0.0", "golden": str(GOLDEN), "folder": str(tmp_path / "killed"), "batch": 2}
-    job |= {"exchange": True, "most": 1_000, "every": 17, "below": "cache"}
-    (tmp_path / "job.json").write_text(json.dumps(job))
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.support.killed_builds", str(tmp_path / "job.json")],
-        cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    folders = run_killed(tmp_path, NAME, batch=2, most=1_000, every=17, below="cache")
     undisturbed, stored, resumed = golden_release(NAME, "1.0.0"), list[int](), list[int]()
     write_batch = popularity._store_batch
 
@@ -75,7 +64,7 @@ def test_a_killed_build_resumes_with_the_first_batch_that_is_not_finished(
     monkeypatch.setattr(popularity, "_store_batch", write_and_record)
     monkeypatch.setattr(popularity, "BATCH_ROWS", 2)
     monkeypatch.setattr(lines, "BATCH", 2)
-    for folder in sorted((tmp_path / "killed").iterdir())[:-1]:
+    for folder in folders[:-1]:
         finished = [
             path.name for path in folder.glob(f"cache/checkpoints/*/*/{CONFIG}-all*/*") if path.suffix != ".part"
         ]

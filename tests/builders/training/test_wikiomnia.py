@@ -30,21 +30,6 @@ def test_an_array_and_lines_give_the_same_rows(size: int, tmp_path: Path, monkey
     assert tables.observed == expected.observed
 
 
-def test_rows_with_one_summary_are_not_each_others_negatives(tmp_path: Path) -> None:
-    rows = table_of(build_golden(NAME, tmp_path, negatives=20))
-    first, second = (rows.row(number, named=True) for number in (0, 1))
-    assert first["positives"] == second["positives"]
-    assert set(first["negatives"]) == set(second["negatives"])
-    assert not set(first["positives"]) & set(first["negatives"])
-    assert len(set(first["negatives"])) == len(first["negatives"])
-
-
-def test_a_larger_sample_has_the_rows_of_a_smaller_one(tmp_path: Path) -> None:
-    samples = [set(rows_of(build_golden(NAME, tmp_path / str(n), rows=n), CONFIG)) for n in (3, 6, 9, 100)]
-    assert samples[0] < samples[1] < samples[2] < samples[3]
-    assert samples[3] == {0, 1, 3, 4, 7, 8, 9, 10, 11, 13, 14, 15}
-
-
 def test_the_title_can_be_the_first_line_of_the_document(tmp_path: Path) -> None:
     rows = rows_of(build_golden(NAME, tmp_path, title=True), CONFIG)
     assert rows[15][1] == ["Храм\nХрам стоит на холме над рекой."]

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from builders.errors import SourceError
-from tests.support.training import build_golden, table_of
+from tests.support.training import build_golden
 
 TRAIN = "ru/train-00000-of-00001.parquet"
 
@@ -15,21 +15,6 @@ def with_first_label(label: int | None, raw: Path) -> None:
     frame = pl.read_parquet(raw / TRAIN)
     first = pl.when(pl.int_range(pl.len()) == 0).then(pl.lit(label, pl.Int64)).otherwise("label")
     frame.with_columns(label=first).write_parquet(raw / TRAIN)
-
-
-def test_two_entailments_of_a_premise_are_two_rows_with_the_same_negatives(tmp_path: Path) -> None:
-    rows = table_of(build_golden("xnli-contrastive", tmp_path)).filter(query="Она , кажется , ушла домой .")
-    assert rows["positives"].to_list() == [["Её нет на месте ."], ["Она больше не здесь ."]]
-    assert rows["negatives"].to_list() == [["Она всё ещё здесь .", "она всё ещё здесь"]] * 2
-
-
-def test_the_rows_with_a_contradiction_are_counted(tmp_path: Path) -> None:
-    tables = build_golden("xnli-contrastive", tmp_path)
-    rows = table_of(tables)
-    assert tables.observed["rows with a contradiction in the source"] == 10
-    assert rows.filter(pl.col("negatives").list.len() > 0).height == 7, (
-        "one of the eight repeats a premise and hypothesis"
-    )
 
 
 @pytest.mark.parametrize("label", [3, -1])
