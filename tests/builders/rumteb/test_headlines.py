@@ -53,15 +53,6 @@ def test_a_malformed_cluster_in_json_lines_is_an_error_with_its_line(tmp_path: P
     assert caught.value.where == "source/lines.json, line 2"
 
 
-def test_blanks_around_a_rubric_do_not_hide_its_headlines(tmp_path: Path) -> None:
-    path = write_clusters(
-        tmp_path / "clusters.json", 50, 3, ["Спорт ", *list(CLASSES)[1:4], "\u00a0Культура", "экономика"]
-    )
-    sizes = {"train_per_class": 2, "validation_per_class": 1, "test_per_class": 1}
-    for rows in split_frames(build(path, tmp_path / "scratch", **sizes)).values():
-        assert set(rows["label"]) == set(range(6))
-
-
 def test_limiting_the_clusters_does_not_change_the_splits(tmp_path: Path) -> None:
     path = write_clusters(tmp_path / "clusters.json", 2_000, 4)
     sizes = {"train": 20, "validation": 7, "test": 9}

@@ -313,35 +313,35 @@ def rerank_clean(*pairs: Pair) -> tuple[list[str], dict[str, int]]:
     return numbers, dropped_counts(tables)
 
 
-def test_a_cleaned_version_drops_pairs_whose_responses_differ_only_in_case_and_white_space() -> None:
-    assert rerank_clean(
-        ("q", "Yes, so.", "yes,\xa0 so. ", True), ("q", "-2", "2", True), ("q", "Yes!", "Yes?", True)
-    ) == (
-        ["1", "2"],
-        {EQUAL_IGNORING_CASE: 1},
-    )
-
-
-def test_a_cleaned_version_keeps_a_pair_once_whatever_the_order_of_its_responses() -> None:
-    assert rerank_clean(
-        ("q", "x", "y", True), ("Q ", "Y", "x", False), ("q", "x", "z", True), ("r", "x", "y", True)
-    ) == (
-        ["0", "2", "3"],
-        {REPETITION: 1},
-    )
-
-
-def test_a_cleaned_version_drops_all_pairs_that_contradict_each_other() -> None:
-    assert rerank_clean(
-        ("q", "x", "y", True), ("q", "y", "x", True), ("q", "X", "y", True), ("q", "x", "z", False)
-    ) == (
-        ["3"],
-        {CONTRADICTION: 3},
-    )
-
-
-def test_a_tie_contradicts_no_other_pair() -> None:
-    assert rerank_clean(("q", "x", "y", True), ("q", "x", "y", None)) == (["0"], {TIE: 1})
+@pytest.mark.parametrize(
+    ("pairs", "left", "reasons"),
+    [
+        (
+            [("q", "Yes, so.", "yes,\xa0 so. ", True), ("q", "-2", "2", True), ("q", "Yes!", "Yes?", True)],
+            ["1", "2"],
+            {EQUAL_IGNORING_CASE: 1},
+        ),
+        (
+            [("q", "x", "y", True), ("Q ", "Y", "x", False), ("q", "x", "z", True), ("r", "x", "y", True)],
+            ["0", "2", "3"],
+            {REPETITION: 1},
+        ),
+        (
+            [("q", "x", "y", True), ("q", "y", "x", True), ("q", "X", "y", True), ("q", "x", "z", False)],
+            ["3"],
+            {CONTRADICTION: 3},
+        ),
+        ([("q", "x", "y", True), ("q", "x", "y", None)], ["0"], {TIE: 1}),
+    ],
+    ids=[
+        "responses that differ only in case and white space are dropped",
+        "a pair is kept once whatever the order of its responses",
+        "all pairs that contradict each other are dropped",
+        "a tie contradicts no other pair",
+    ],
+)
+def test_what_a_cleaned_version_drops(pairs: list[Pair], left: list[str], reasons: dict[str, int]) -> None:
+    assert rerank_clean(*pairs) == (left, reasons)
 
 
 def test_in_a_cleaned_version_queries_in_several_splits_stay_in_the_last_one() -> None:

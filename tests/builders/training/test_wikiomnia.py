@@ -1,33 +1,15 @@
 """WikiOmnia: both layouts of its file, summaries with several questions, and the title in the document."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 from builders.errors import SourceError
-from builders.reading import json as json_reader
 from builders.training.wikiomnia import CONFIG
-from tests.support.training import build_golden, count_dropped, rows_of, table_of
+from tests.support.training import build_golden, count_dropped, rows_of
 
 NAME = "wikiomnia-contrastive"
 FILE = "dummy/wikiomnia_ruT5_filtered/wikiomnia_ruT5_filtered_train.json"
-
-
-def as_array(raw: Path) -> None:
-    """Write the lines of the golden sample as one array."""
-    records = [json.loads(line) for line in (raw / FILE).read_bytes().splitlines()]
-    (raw / FILE).write_text(json.dumps(records, ensure_ascii=False, indent=1), "utf-8")
-
-
-@pytest.mark.parametrize("size", [100, json_reader.BATCH], ids=["in small batches", "in one batch"])
-def test_an_array_and_lines_give_the_same_rows(size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = build_golden(NAME, tmp_path / "lines")
-    monkeypatch.setattr(json_reader, "BATCH", size)
-    tables = build_golden(NAME, tmp_path / "array", as_array)
-    assert table_of(tables).equals(table_of(expected))
-    assert tables.dropped == expected.dropped
-    assert tables.observed == expected.observed
 
 
 def test_the_title_can_be_the_first_line_of_the_document(tmp_path: Path) -> None:

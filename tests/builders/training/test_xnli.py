@@ -22,13 +22,3 @@ def test_another_label_is_refused_with_its_record(label: int, tmp_path: Path) ->
     with pytest.raises(SourceError, match="unknown label") as caught:
         build_golden("xnli-contrastive", tmp_path, lambda raw: with_first_label(label, raw))
     assert "record 1" in str(caught.value.where)
-
-
-def test_a_text_that_was_not_measured_is_refused_with_the_command(tmp_path: Path) -> None:
-    def add_a_row(raw: Path) -> None:
-        frame = pl.read_parquet(raw / TRAIN)
-        frame.extend(frame.head(1).with_columns(hypothesis=pl.lit("Новый текст ."))).write_parquet(raw / TRAIN)
-
-    with pytest.raises(SourceError, match="1 text not measured") as caught:
-        build_golden("xnli-contrastive", tmp_path, add_a_row)
-    assert "embedding-datasets decide xnli --raw-dir DIR" in str(caught.value)
