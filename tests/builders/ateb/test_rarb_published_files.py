@@ -15,11 +15,12 @@ import pytest
 from builders.ateb import alphanli, arc, piqa, winogrande
 from builders.shaping.choices import build_option_pool
 from builders.shaping.folding import fold_case
-from builders.spec import Raw, Tables
+from builders.spec import Raw
 from pipelines.audit.copies.duplicates import FOLDED_DETAIL
 from pipelines.make import BuildResult
 from pipelines.release import ledger
 from tests.support.real_releases import read_table
+from tests.support.recipes import frame
 from tests.support.releases import definition_of
 
 COMPLETE = ("piqa-retrieval", "winogrande-retrieval", "alphanli-retrieval")
@@ -70,10 +71,6 @@ def read_questions(source: str, folder: Path) -> tuple[str, pl.DataFrame]:
     return alphanli.PREFIX, alphanli.read_questions(raw("dev.jsonl"), raw("dev-labels.lst"))
 
 
-def frame(tables: Tables, config: str) -> pl.DataFrame:
-    return tables.frames[config]["test"].lazy().collect()
-
-
 def format_lines(rows: pl.DataFrame, *columns: str) -> str:
     """A table as RAR-b writes it: JSON lines in ASCII, with `_id`, the columns, and an empty `metadata`."""
     lines = (
@@ -88,9 +85,9 @@ def test_queries_and_judgements_equal_the_published_files(source: str, real_sour
     prefix, questions = read_questions(source, real_sources)
     # Documents of other splits change neither: tests/builders/shaping/test_choices.py.
     tables = build_option_pool(questions, [], prefix=prefix, split="test")
-    queries = format_lines(frame(tables, "queries"), "text")
+    queries = format_lines(frame(tables, config="queries"), "text")
     assert sha256(queries.encode()).hexdigest() == QUERIES[source]
-    qrels = frame(tables, "qrels").write_csv(separator="\t")
+    qrels = frame(tables, config="qrels").write_csv(separator="\t")
     assert sha256(qrels.encode()).hexdigest() == QRELS[source]
 
 

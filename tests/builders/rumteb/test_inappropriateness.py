@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from builders.errors import SourceError
-from builders.rumteb.inappropriateness import TOPICS, find_topics, is_certain, read_scores
+from builders.rumteb.inappropriateness import TOPICS, find_topics, read_scores
 from builders.shaping.folding import fold_text_1
 from builders.spec import Raw, Tables
 from tests.support.recipes import assert_balanced_and_distinct, build_tables, dropped_counts, split_frames, write_csv
@@ -127,21 +127,6 @@ def test_the_test_split_is_a_stratified_sample_of_the_real_rows_labelled_by_peop
     shares, taken = (Counter(map(tuple, frame["label"].to_list())) for frame in (by_people, test))
     for label, count in shares.items():
         assert abs(taken[label] - 2048 * count / by_people.height) < 1, label
-
-
-def test_of_real_rows_with_the_same_text_the_first_one_labelled_by_people_is_kept(
-    topics_file: Path, tmp_path: Path
-) -> None:
-    tables = build_topics(topics_file, tmp_path / "scratch")
-    rows = read_scores(Raw("t", topics_file), (*TOPICS, "human_labeled")).with_columns(find_topics(0.5).alias("label"))
-    certain = rows.filter((pl.col("human_labeled") == 1) | is_certain(0.1, 0.9))
-    by_people = certain.filter(pl.col("human_labeled") == 1)
-    assert by_people.height - by_people["text"].n_unique() == 7
-    repeated = sum(count for reason, count in dropped_counts(tables).items() if reason.startswith("duplicate of"))
-    assert repeated == certain.height - certain["text"].n_unique()
-    drawn = pl.concat(list(split_frames(tables).values()))
-    first = by_people.unique("text", keep="first", maintain_order=True).select("text", "id", "label")
-    assert drawn.join(first, on="text").select(same=(pl.col("id") == pl.col("id_right")))["same"].all()
 
 
 def test_of_real_messages_that_differ_only_in_case_and_punctuation_the_cleaned_version_keeps_one(
