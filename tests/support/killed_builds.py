@@ -28,7 +28,7 @@ from tests.support.paths import ROOT
 
 
 def run_killed(folder: Path, dataset: str, **job: Any) -> list[Path]:
-    """Run this module for the golden sample of a dataset; returns the folders of its runs, of which only the last ended."""
+    """Run this module for the golden sample of a dataset; returns the folders of its runs. Only the last run ended."""
     job = {"dataset": dataset, "golden": str(GOLDEN), "exchange": True, "folder": str(folder / "killed")} | job
     (folder / "job.json").write_text(json.dumps(job))
     done = subprocess.run(

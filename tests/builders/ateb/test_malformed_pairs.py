@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from builders.ateb.lmsys_arena import PATH as BATTLES
 from builders.errors import SourceError
-from tests.support.preference_pairs import BATTLES, build_tables, change_last_record, golden_raw
+from tests.support.preference_pairs import build_tables, change_last_record, golden_raw
 
 OTHER_ROLE = {
     f"conversation_{side}": [{"content": "x", "role": "user"}, {"content": "y", "role": role}]
