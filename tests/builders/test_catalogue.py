@@ -32,10 +32,14 @@ def names(*asked: str) -> list[str]:
         ("ru-paraphraser", ["ru-paraphraser-sts"]),
         ("hhrlhf-harmlessness", ["hhrlhf-harmlessness-classification"]),
         ("arc", ["arc-challenge-retrieval", "rarb-arc-challenge"]),
+        ("rubq rubq-retrieval rubq", ["rubq-reranking", "rubq-retrieval"]),
+        ("miracl", ["miracl-retrieval-ru", "miracl-retrieval-hard-negatives-ru", "miracl-reranking-ru"]),
+        ("miracl-contrastive", ["miracl-contrastive"]),  # training data, which the source's name does not mean
+        ("medi", ["medi-contrastive"]),
     ],
 )
 def test_a_name_is_a_source_a_dataset_or_an_unambiguous_beginning(asked: str, meant: list[str]) -> None:
-    assert names(asked) == meant
+    assert names(*asked.split()) == meant
 
 
 def test_groups_partition_the_catalogue() -> None:
@@ -76,10 +80,6 @@ def test_the_group_that_a_builder_declares_is_that_of_the_dataset_as_loaded() ->
     assert groups == {name: definition_of(name).dataset.group for name in groups}
     assert "miracl-contrastive" in names("training")
     assert "miracl-contrastive" not in names("all", "rumteb")
-
-
-def test_several_names_mean_each_dataset_once() -> None:
-    assert names("rubq", "rubq-retrieval", "rubq") == ["rubq-reranking", "rubq-retrieval"]
 
 
 def test_a_version_belongs_to_the_name_it_is_written_with() -> None:
@@ -132,40 +132,31 @@ def test_two_versions_of_one_dataset_are_not_built_at_once() -> None:
         catalogue.resolve(["rubq-retrieval@1.0.0", "rubq-retrieval@2.0.0"])
 
 
-def declare(folder: Path, file: str, *datasets: str) -> None:
-    path = folder / file
-    path.parent.mkdir(parents=True, exist_ok=True)
-    bodies = [
+def declare(*datasets: str) -> str:
+    """A builder with these datasets."""
+    return "".join(
         f'@dataset("{name}", benchmark="ateb")\ndef recipe_{i}(raw):\n    ...\n' for i, name in enumerate(datasets)
-    ]
-    path.write_text("".join(bodies), encoding="utf-8")
+    )
 
 
-def test_two_datasets_with_one_name_are_refused(tmp_path: Path) -> None:
-    declare(tmp_path, "rumteb/one.py", "same-name")
-    declare(tmp_path, "ateb/other.py", "same-name")
-    with pytest.raises(ValueError, match="two datasets are named 'same-name'"):
-        catalogue.read_catalogue(tmp_path)
-
-
-def test_two_sources_with_one_name_are_refused(tmp_path: Path) -> None:
-    declare(tmp_path, "rumteb/same.py", "one-name")
-    declare(tmp_path, "ateb/same.py", "other-name")
-    with pytest.raises(ValueError, match="two sources are named 'same'"):
-        catalogue.read_catalogue(tmp_path)
-
-
-def test_a_builder_without_a_dataset_is_refused(tmp_path: Path) -> None:
-    declare(tmp_path, "rumteb/empty.py")
-    with pytest.raises(ValueError, match="no dataset declared"):
-        catalogue.read_catalogue(tmp_path)
-
-
-def test_a_name_that_is_computed_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "rumteb").mkdir()
-    text = 'NAME = "x"\n@dataset(NAME, benchmark="rumteb")\ndef recipe(raw):\n    ...\n'
-    (tmp_path / "rumteb" / "computed.py").write_text(text)
-    with pytest.raises(ValueError, match=r"computed\.py:2: a dataset's name and benchmark must be literal"):
+@pytest.mark.parametrize(
+    ("builders", "words"),
+    [
+        ({"rumteb/one.py": declare("same"), "ateb/other.py": declare("same")}, "two datasets are named 'same'"),
+        ({"rumteb/same.py": declare("one"), "ateb/same.py": declare("other")}, "two sources are named 'same'"),
+        ({"rumteb/empty.py": ""}, "no dataset declared"),
+        (
+            {"rumteb/computed.py": 'NAME = "x"\n@dataset(NAME, benchmark="rumteb")\ndef recipe(raw):\n    ...\n'},
+            r"computed\.py:2: a dataset's name and benchmark must be literal",
+        ),
+    ],
+    ids=["one name for two datasets", "one name for two sources", "no dataset", "a name that is computed"],
+)
+def test_builders_that_cannot_be_listed_are_refused(builders: dict[str, str], words: str, tmp_path: Path) -> None:
+    for file, text in builders.items():
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).write_text(text, "utf-8")
+    with pytest.raises(ValueError, match=words):
         catalogue.read_catalogue(tmp_path)
 
 
@@ -234,13 +225,3 @@ def test_builds_agree_whatever_the_hash_seed_the_threads_the_locale_the_time_zon
 def test_every_dataset_has_a_title_of_its_own() -> None:
     titles = {name: definition_of(name).dataset.pretty_name for name in NAMES}
     assert len(set(titles.values())) == len(titles)
-
-
-def test_the_name_of_a_source_does_not_mean_training_data_beside_its_other_datasets() -> None:
-    assert [entry.dataset for entry, _ in catalogue.resolve(["miracl"])] == [
-        "miracl-retrieval-ru",
-        "miracl-retrieval-hard-negatives-ru",
-        "miracl-reranking-ru",
-    ]
-    assert [entry.dataset for entry, _ in catalogue.resolve(["miracl-contrastive"])] == ["miracl-contrastive"]
-    assert [entry.dataset for entry, _ in catalogue.resolve(["medi"])] == ["medi-contrastive"]

@@ -1,7 +1,6 @@
 """Builds: a release is complete or absent, up to date or rebuilt, and never replaced silently."""
 
 import errno
-import hashlib
 import json
 import logging
 import os
@@ -24,7 +23,7 @@ from cards.manifest import encode
 from pipelines.checking.checks import check_release
 from pipelines.make import BuildResult, BuildSettings, make, plan_build
 from pipelines.release import parquet, staging
-from pipelines.release.folder import read_manifest
+from tests.support.killed_builds import run_killed
 from tests.support.paths import ROOT
 from tests.support.processes import run
 from tests.support.releases import as_full, definition_of, other_golden, sample_settings, tree
@@ -42,26 +41,6 @@ def test_a_release_holds_only_data_manifest_and_documents(settings: BuildSetting
     files = {"README.md", "manifest.json", "statistics.json", "croissant.json"}
     assert set(tree(outcome.release_dir)) == files | {"data", "data/dev-00000-of-00001.parquet"}
     assert sorted(path.name for path in settings.output.rglob("*") if path.name.startswith(".")) == []
-
-
-def test_the_manifest_has_the_documented_keys(settings: BuildSettings) -> None:
-    outcome = build(settings)
-    manifest = json.loads((outcome.release_dir / "manifest.json").read_bytes())
-    assert {
-        "dataset", "version", "source", "task", "content_sha256", "tables", "raw", "recipe", "dropped", "findings", "sample",
-        "partial", "tools", "built_at",
-    } <= set(manifest)  # fmt: skip
-    [table] = manifest["tables"]
-    assert {"config", "split", "rows", "columns", "content_sha256", "files"} <= set(table)
-    assert {"path", "bytes", "sha256"} <= set(table["files"][0])
-    assert {"name", "url", "sha256", "bytes"} <= set(manifest["raw"][0])
-    assert {"module", "options", "sha256"} <= set(manifest["recipe"])
-    assert manifest["documents"] == [
-        {"path": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-        for name in ("README.md", "statistics.json", "croissant.json")
-        for content in [(outcome.release_dir / name).read_bytes()]
-    ]
-    assert read_manifest(outcome.release_dir) == outcome.manifest
 
 
 def test_a_second_build_is_up_to_date_and_writes_nothing_unless_forced(settings: BuildSettings) -> None:
@@ -413,19 +392,6 @@ def test_a_damaged_manifest_is_an_error(settings: BuildSettings) -> None:
         build(settings)
 
 
-def test_check_finds_changed_missing_and_stray_files(settings: BuildSettings) -> None:
-    release_dir = build(settings, "rubq-reranking").release_dir
-    assert check_release(release_dir, language_sample=SAMPLE).report["problems"] == []
-    queries = release_dir / "queries" / "test-00000-of-00001.parquet"
-    (release_dir / "qrels" / "test-00000-of-00001.parquet").unlink()
-    shutil.copyfile(queries, release_dir / "queries" / "test-00001-of-00001.parquet")
-    queries.write_bytes(queries.read_bytes()[:-1] + b"?")
-    problems = "\n".join(check_release(release_dir, language_sample=SAMPLE).report["problems"])
-    assert "qrels/test-00000-of-00001.parquet is missing" in problems
-    assert "queries/test-00000-of-00001.parquet has changed" in problems
-    assert "queries/test-00001-of-00001.parquet is in no table" in problems
-
-
 @pytest.mark.parametrize("name", ["README.md", "statistics.json", "croissant.json"])
 def test_check_finds_an_edited_document_and_a_build_writes_it_again(name: str, settings: BuildSettings) -> None:
     release_dir = build(settings).release_dir
@@ -479,37 +445,23 @@ def test_a_build_killed_at_any_step_leaves_the_old_release_or_the_new_one(
     settings = sample_settings(tmp_path)
     old = build(settings).manifest.content_sha256
     golden = other_golden(tmp_path / "golden")
-    job = {
-        "dataset": NAME, "golden": str(golden), "folder": str(tmp_path / "killed"), "old": str(settings.output), "most": 400,
-        "exchange": exchange, "every": every,
-    }  # fmt: skip
-    (tmp_path / "job.json").write_text(json.dumps(job))
-    process = subprocess.run(
-        [sys.executable, "-m", "tests.support.killed_builds", str(tmp_path / "job.json")],
-        cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert process.returncode == 0, process.stderr
-    result = json.loads(process.stdout.splitlines()[-1])
-    assert result["exit"] == 0
-    assert result["steps"] > 20
+    job = {"golden": str(golden), "old": str(settings.output), "most": 400, "exchange": exchange, "every": every}
+    folders = run_killed(tmp_path, NAME, **job)[:-1]
+    assert len(folders) * every > 20
     hashes = []
-    for step in range(0, result["steps"], every):
-        output = tmp_path / "killed" / f"{step:03d}" / "outputs"
+    for folder in folders:
+        output = folder / "outputs"
         release_dir = output / NAME / "1.0.0"
         if (
             not exchange and not release_dir.exists()
         ):  # killed between the two renames: the next command finishes the move
             staging.recover_release(release_dir)
         report = check_release(release_dir, language_sample=SAMPLE).report
-        assert report["problems"] == [], f"killed at step {step}"
+        assert report["problems"] == [], f"killed at step {folder.name}"
         hashes.append(report["content_sha256"])
         rebuilt = build(replace(settings, output=output, golden=golden, force=False))
         assert rebuilt.manifest.content_sha256 != old
-        assert {path.name for path in (output / NAME).iterdir()} == {"1.0.0"}, f"leftovers of step {step}"
+        assert {path.name for path in (output / NAME).iterdir()} == {"1.0.0"}, f"leftovers of step {folder.name}"
     new = rebuilt.manifest.content_sha256
     assert set(hashes) == {old, new}
     assert hashes == sorted(hashes, key=[old, new].index), (
@@ -530,27 +482,6 @@ def test_a_concurrent_build_of_the_same_dataset_waits_and_logs_it(
     thread.join(60)
     assert caplog.messages == [f"{NAME}: waiting for another command that is writing it"]
     assert not check_release(settings.output / NAME / "1.0.0", language_sample=SAMPLE).report["problems"]
-
-
-def test_concurrent_builds_of_one_dataset_all_succeed(tmp_path: Path) -> None:
-    arguments = [
-        sys.executable,
-        "-m",
-        "pipelines.build",
-        NAME,
-        "--sample",
-        "--force",
-        "--output",
-        str(tmp_path / "outputs"),
-    ]
-    processes = [
-        subprocess.Popen(arguments, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        for _ in range(2)
-    ]
-    results = [(process.communicate()[1], process.returncode) for process in processes]
-    assert [code for _, code in results] == [0, 0], results
-    assert not check_release(tmp_path / "outputs" / NAME / "1.0.0", language_sample=SAMPLE).report["problems"]
-    assert {path.name for path in (tmp_path / "outputs").iterdir()} == {NAME}
 
 
 def test_the_rows_of_findings_are_written_whether_the_release_is_built_up_to_date_or_refused(

@@ -1,15 +1,17 @@
 """Build or export one dataset repeatedly, and kill each run (SIGKILL) a few steps later than the previous one.
 
-Run as `python -m tests.support.killed_builds JOB.json`: by test_make.py over an older release, by test_miracl_checkpoints.py,
-test_pikabu.py and test_multi_para_crawl.py without one, by test_export.py for exports. Prints the number of steps of a complete
-run. A step is a Python audit event that names a path below the watched folder (outputs or cache): open, mkdir, rename, remove
-and so on. The lookup of the system call that exchanges two folders is a step too.
+`run_killed` runs it as `python -m tests.support.killed_builds JOB.json`: for test_make.py over an older release, for
+test_pikabu.py and test_multi_para_crawl.py without one. So do test_miracl_checkpoints.py, and test_export.py for exports. It
+prints the number of steps of a complete run. A step is a Python audit event that names a path below the watched folder
+(outputs or cache): open, mkdir, rename, remove and so on. The lookup of the system call that exchanges two folders is a step
+too.
 """
 
 import json
 import os
 import shutil
 import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,9 +21,23 @@ from builders.reading import lines
 from builders.shaping import popularity
 from pipelines.exporting.export import write_export
 from pipelines.exporting.sets import Choices, find_releases, select_sets
-from pipelines.make import BuildSettings, make
+from pipelines.make import GOLDEN, BuildSettings, make
 from pipelines.raw.settings import RawSettings
 from pipelines.release import staging
+from tests.support.paths import ROOT
+
+
+def run_killed(folder: Path, dataset: str, **job: Any) -> list[Path]:
+    """Run this module for the golden sample of a dataset; returns the folders of its runs. Only the last run ended."""
+    job = {"dataset": dataset, "golden": str(GOLDEN), "exchange": True, "folder": str(folder / "killed")} | job
+    (folder / "job.json").write_text(json.dumps(job))
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.support.killed_builds", str(folder / "job.json")],
+        cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1])["exit"] == 0
+    return sorted((folder / "killed").iterdir())
 
 
 def build(job: dict[str, Any], output: Path) -> None:

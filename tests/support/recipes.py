@@ -27,6 +27,11 @@ def frame(tables: Tables, split: str = "test", config: str = "default") -> pl.Da
     return tables.frames[config][split].lazy().collect()
 
 
+def rows_of(tables: Tables, config: str) -> list[tuple[Any, ...]]:
+    """The rows of the test split of a config."""
+    return frame(tables, config=config).rows()
+
+
 def split_frames(tables: Tables) -> dict[str, pl.DataFrame]:
     """The splits of the config `default`."""
     return {split: frame(tables, split) for split in tables.frames["default"]}

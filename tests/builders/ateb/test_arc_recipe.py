@@ -19,64 +19,39 @@ def make_line(key: str, labels: str) -> str:
     return json.dumps({"id": "1", "question": {"stem": "Why? ", "choices": choices}, "answerKey": key}) + "\n"
 
 
-def test_the_answer_key_is_the_label_of_the_gold_option(tmp_path: Path) -> None:
-    raw = write_raw(tmp_path, make_line("B", "ABC") + make_line("1", "12345"), "arc/test.jsonl")
-    questions = arc.read_questions(raw)
-    assert questions.columns == ["query", "options", "gold"]
-    assert questions.rows() == [
-        ("Why? ", ["option A", "option B", "option C"], 1),
-        ("Why? ", ["option 1", "option 2", "option 3", "option 4", "option 5"], 0),
-    ]
-
-
 @pytest.mark.parametrize(
-    ("stem", "needs_options"),
+    ("version", "stem", "needs_options"),
     [
-        ("Which of these is a predator?", True),
-        ("Which of the following best explains a lunar eclipse?", True),
-        ("Which two of the following are metals?", True),
-        ("The technology allowed them to do which of these?", True),
-        ("All of the following are safe except", True),
-        ("Salt comes from all of these types of rock except", True),
-        ("How many of these resources are necessary for life?", False),
-        ("One of these traits helps a plant to grow. Why?", False),
-        ("The following mountains are formed from", False),
-        ("Which statement best explains why it became a solid?", False),
+        ("3.0.0", "Which of these is a predator?", True),
+        ("3.0.0", "Which of the following best explains a lunar eclipse?", True),
+        ("3.0.0", "Which two of the following are metals?", True),
+        ("3.0.0", "The technology allowed them to do which of these?", True),
+        ("3.0.0", "All of the following are safe except", True),
+        ("3.0.0", "Salt comes from all of these types of rock except", True),
+        ("3.0.0", "How many of these resources are necessary for life?", False),
+        ("3.0.0", "One of these traits helps a plant to grow. Why?", False),
+        ("3.0.0", "The following mountains are formed from", False),
+        ("3.0.0", "Which statement best explains why it became a solid?", False),
+        ("4.0.0", "Which of these is a predator?", True),
+        ("4.0.0", "Glass bends light. Which of these does too?", True),
+        ("4.0.0", "A pond, with reeds, dries up. Which of these dies first?", True),
+        ("4.0.0", "The soup has all these spices except", True),
+        ("4.0.0", "If you bury each one of these things, which will rot first?", True),
+        ("4.0.0", "Ice, steam, and fog are water. Which of these is solid?", False),
+        ("4.0.0", "All these animals lay eggs. Why?", False),
+        ("4.0.0", "Each one of these steps matters, said the cook. Why?", False),
     ],
 )
-def test_version_3_0_0_leaves_out_questions_about_options_but_keeps_their_answers(
-    stem: str, needs_options: bool, tmp_path: Path
+def test_cleaned_versions_leave_out_questions_about_options_but_keep_their_answers(
+    version: str, stem: str, needs_options: bool, tmp_path: Path
 ) -> None:
     lines = make_line("A", "ABC") + make_line("B", "ABC").replace("Why? ", stem)
     raw = write_raw(tmp_path, lines, "arc/test.jsonl")
-    options = definition_of(NAME).dataset.options("3.0.0")
+    options = definition_of(NAME).dataset.options(version)
     tables = build_tables(NAME, {"test": raw.path}, tmp_path / "scratch", **options)
     left = {"ARC-Challenge-q-0"} if needs_options else {"ARC-Challenge-q-0", "ARC-Challenge-q-1"}
     assert set(frame(tables, config="queries")["id"]) == set(frame(tables, config="qrels")["query-id"]) == left
     assert frame(tables, config="corpus")["text"].to_list() == ["option A", "option B"]
-    assert dropped_counts(tables) == ({"the question needs its options": 1} if needs_options else {})
-
-
-@pytest.mark.parametrize(
-    ("stem", "needs_options"),
-    [
-        ("Which of these is a predator?", True),
-        ("Glass bends light. Which of these does too?", True),
-        ("A pond, with reeds, dries up. Which of these dies first?", True),
-        ("The soup has all these spices except", True),
-        ("If you bury each one of these things, which will rot first?", True),
-        ("Ice, steam, and fog are water. Which of these is solid?", False),
-        ("All these animals lay eggs. Why?", False),
-        ("Each one of these steps matters, said the cook. Why?", False),
-    ],
-)
-def test_version_4_0_0_reads_more_forms_and_keeps_questions_that_name_their_options(
-    stem: str, needs_options: bool, tmp_path: Path
-) -> None:
-    lines = make_line("A", "ABC") + make_line("B", "ABC").replace("Why? ", stem)
-    raw = write_raw(tmp_path, lines, "arc/test.jsonl")
-    options = definition_of(NAME).dataset.options("4.0.0")
-    tables = build_tables(NAME, {"test": raw.path}, tmp_path / "scratch", **options)
     assert dropped_counts(tables) == ({"the question needs its options": 1} if needs_options else {})
 
 

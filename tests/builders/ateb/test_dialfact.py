@@ -4,21 +4,17 @@ import json
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 from builders.ateb.dialfact import classification
 from builders.errors import SourceError
 from builders.spec import Raw, RawFiles, Tables
 from tests.support.real_releases import label_counts
+from tests.support.recipes import frame
 
 
 def build(path: Path) -> Tables:
     return classification.recipe(RawFiles(("test",), {"test": Raw(f"dialfact/{path.name}", path)}, path.parent))
-
-
-def read_rows(tables: Tables) -> pl.DataFrame:
-    return tables.frames["default"]["test"].lazy().collect()
 
 
 def build_texts(folder: Path, *records: dict[str, Any]) -> list[str]:
@@ -32,26 +28,11 @@ def build_texts(folder: Path, *records: dict[str, Any]) -> list[str]:
     }
     path = folder / "test.jsonl"
     path.write_text("".join(json.dumps(plain | record) + "\n" for record in records), encoding="utf-8")
-    return read_rows(build(path))["text"].to_list()
+    return frame(build(path))["text"].to_list()
 
 
 def make_piece(snippet: str, *more: str) -> list[str]:
     return ["Title", "https://example.org/Title", snippet, "0", *more]
-
-
-def test_the_premise_is_the_non_blank_snippets_joined_by_a_space(tmp_path: Path) -> None:
-    evidence = [make_piece("One. "), make_piece(""), make_piece("Two.", "gt_evidence_added"), make_piece("\u00a0\n")]
-    assert build_texts(tmp_path, {"evidence_list": evidence}) == ["Premise: One.  Two. Hypothesis: Yes."]
-
-
-def test_without_evidence_the_premise_is_the_previous_turn(tmp_path: Path) -> None:
-    rows = [
-        {"context": ["Hi.", "Do you swim? "]},
-        {"context": ["Hi."], "evidence_list": [make_piece(" ")]},
-        {"context": []},
-    ]
-    texts = ["Premise: Do you swim?  Hypothesis: Yes.", "Premise: Hi. Hypothesis: Yes.", "Premise:  Hypothesis: Yes."]
-    assert build_texts(tmp_path, *rows) == texts
 
 
 def test_a_piece_of_evidence_without_a_snippet_is_an_error_that_names_its_line(tmp_path: Path) -> None:
@@ -65,7 +46,7 @@ def test_the_real_example_rows_become_evidence_and_response(real_sources: Path) 
     path = real_sources / "dialfact" / "testsmall.jsonl"
     records = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     tables = build(path)
-    rows = read_rows(tables)
+    rows = frame(tables)
     assert rows.height == 300
     assert label_counts(rows) == {"entailment": 99, "contradiction": 103, "neutral": 98}
     assert rows["response_id"].to_list() == [record["id"] for record in records]

@@ -40,27 +40,6 @@ def test_the_card_counts_the_documents_with_displaced_apostrophes(
     )
 
 
-def test_newstest2016_is_called_news_and_not_commentary() -> None:
-    assert definition_of("nc2016-bitext").dataset.summary.endswith("news articles of WMT's test set of 2016.")
-    assert read_prose("document_mt", "nc2016-bitext", "1.0.0").dataset.startswith(
-        "News articles, the test set newstest2016"
-    )
-
-
-@pytest.mark.parametrize(
-    ("name", "corpus"),
-    [
-        ("europarl-bitext", "koehn2005europarl"),
-        ("iwslt17-bitext", "cettolo2017iwslt"),
-        ("nc2016-bitext", "bojar2016wmt"),
-    ],
-)
-def test_a_card_cites_the_corpus_and_names_its_terms(name: str, corpus: str) -> None:
-    definition = definition_of(name)
-    assert definition.dataset.citation == (corpus,)
-    assert all(term in definition.source.license_note for term in ("Europarl: ", "CC BY-NC-ND 4.0", "newstest2016: "))
-
-
 def test_talks_that_may_not_be_shared_changed_are_not_quoted_and_not_published(
     golden_release: Callable[[str], BuildResult],
 ) -> None:

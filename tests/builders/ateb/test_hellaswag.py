@@ -11,8 +11,9 @@ import pytest
 from builders.ateb import hellaswag
 from builders.errors import SourceError
 from builders.shaping.choices import build_gold_pool, build_option_pool
-from builders.spec import Raw, Tables
+from builders.spec import Raw
 from tests.support.reading import write_raw
+from tests.support.recipes import frame
 
 # The queries of RAR-b's HellaSwag that share their relevant document, by number; the order of endings does not matter.
 SHARED_ENDINGS = [
@@ -22,15 +23,6 @@ SHARED_ENDINGS = [
     (7273, 7529), (7325, 9822), (8195, 8896), (8323, 8516),
 ]  # fmt: skip
 ITEM: dict[str, object] = {"ctx": "A dog. it", "endings": ["runs.", "sits.", "flies.", "reads."], "label": 3}
-
-
-def frame(tables: Tables, config: str) -> pl.DataFrame:
-    return tables.frames[config]["test"].lazy().collect()
-
-
-def test_the_label_is_the_index_of_the_gold_ending(tmp_path: Path) -> None:
-    questions = hellaswag.read_questions(write_raw(tmp_path, json.dumps(ITEM) + "\n", "source/val.jsonl"))
-    assert questions.rows() == [("A dog. it", ["runs.", "sits.", "flies.", "reads."], 3)]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +55,7 @@ def test_the_same_queries_share_endings_as_in_rarb(real_questions: pl.DataFrame)
         build_gold_pool(real_questions, prefix="hellaswag", split="test"),
         build_option_pool(real_questions, [], prefix="hellaswag", split="test"),
     ):
-        qrels = frame(pool, "qrels")
+        qrels = frame(pool, config="qrels")
         assert qrels["query-id"].to_list() == [f"hellaswag-q-{i}" for i in range(10042)]
         assert qrels["corpus-id"].n_unique() == 10012
         queries = defaultdict[str, list[int]](list)
@@ -75,9 +67,11 @@ def test_the_same_queries_share_endings_as_in_rarb(real_questions: pl.DataFrame)
 def test_a_cleaned_version_has_no_duplicates_and_keeps_every_ending(real_questions: pl.DataFrame) -> None:
     pool = build_gold_pool(real_questions, prefix="hellaswag", split="test")
     clean = build_gold_pool(real_questions, prefix="hellaswag", split="test", clean=True)
-    assert frame(clean, "corpus").equals(frame(pool, "corpus")), "no two endings differ only in case and punctuation"
-    queries = frame(clean, "queries")
+    assert frame(clean, config="corpus").equals(frame(pool, config="corpus")), (
+        "no two endings differ only in case and punctuation"
+    )
+    queries = frame(clean, config="queries")
     # Fewer than upstream: the copy is lossy, which makes some texts equal.
     assert (queries.height, queries["text"].n_unique()) == (10_019, 10_019)
     endings = real_questions.select("query", ending=pl.col("options").list.get(pl.col("gold"))).n_unique()
-    assert frame(clean, "qrels").height == endings
+    assert frame(clean, config="qrels").height == endings

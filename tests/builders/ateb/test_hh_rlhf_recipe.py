@@ -1,7 +1,6 @@
 """HH-RLHF: transcripts are split at the last answer, and real helpful pairs go through."""
 
 import gzip
-import json
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,6 @@ from tests.support.preference_pairs import (
     candidates,
     chance_limit,
     dropped_counts,
-    frame,
-    golden_raw,
     guess_preferences,
     json_lines,
     read_rows,
@@ -26,18 +23,6 @@ from tests.support.releases import definition_of
 
 NAME = "hhrlhf-helpful-reranking"
 FILE = "helpful-base/test.jsonl.gz"
-
-
-def test_the_last_answer_of_a_transcript_is_the_document_and_everything_before_it_the_query() -> None:
-    tables = build_tables(NAME, golden_raw(NAME), "test")
-    rows = [json.loads(line) for line in gzip.decompress((golden_raw(NAME) / FILE).read_bytes()).splitlines()]
-    texts = dict(frame(tables, "corpus").select("id", "text").iter_rows())
-    queries = dict(frame(tables, "queries").iter_rows())
-    qrels = frame(tables, "qrels").rows()
-    assert len(qrels) == 12
-    for query, document, score in qrels:
-        transcript = rows[int(query.removeprefix("test-"))]["chosen" if score else "rejected"]
-        assert queries[query] + ANSWER + texts[document] == transcript
 
 
 def test_a_helpful_build_of_the_test_split_needs_only_its_own_file() -> None:

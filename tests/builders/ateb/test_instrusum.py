@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from builders.errors import SourceError
-from tests.support.preference_pairs import assert_same_tables, build_tables, golden_raw, json_lines, write_file
+from tests.support.preference_pairs import build_tables, golden_raw, write_file
 
 NAME = "instrusum-reranking"
 
@@ -15,20 +15,6 @@ NAME = "instrusum-reranking"
 def read_golden() -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = json.loads((golden_raw(NAME) / "human_eval.json").read_text())
     return rows
-
-
-def test_the_three_other_scores_of_a_summary_are_ignored(tmp_path: Path) -> None:
-    rows = read_golden()
-    for row in rows:
-        for summary in row["annotations"].values():
-            summary["score"] = {"overall": summary["score"]["overall"]}
-    write_file(tmp_path / "human_eval.json", json.dumps(rows).encode())
-    assert_same_tables(build_tables(NAME, tmp_path), build_tables(NAME, golden_raw(NAME)))
-
-
-def test_json_lines_give_the_same_tables_as_a_json_array(tmp_path: Path) -> None:
-    write_file(tmp_path / "human_eval.json", json_lines(read_golden()))
-    assert_same_tables(build_tables(NAME, tmp_path), build_tables(NAME, golden_raw(NAME)))
 
 
 def test_an_article_without_a_system_rating_is_an_error_that_names_its_record(tmp_path: Path) -> None:

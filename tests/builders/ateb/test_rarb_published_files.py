@@ -13,13 +13,14 @@ import polars as pl
 import pytest
 
 from builders.ateb import alphanli, arc, piqa, winogrande
-from builders.shaping.choices import build_gold_pool, build_option_pool
+from builders.shaping.choices import build_option_pool
 from builders.shaping.folding import fold_case
-from builders.spec import Raw, Tables
+from builders.spec import Raw
 from pipelines.audit.copies.duplicates import FOLDED_DETAIL
 from pipelines.make import BuildResult
 from pipelines.release import ledger
 from tests.support.real_releases import read_table
+from tests.support.recipes import frame
 from tests.support.releases import definition_of
 
 COMPLETE = ("piqa-retrieval", "winogrande-retrieval", "alphanli-retrieval")
@@ -70,16 +71,6 @@ def read_questions(source: str, folder: Path) -> tuple[str, pl.DataFrame]:
     return alphanli.PREFIX, alphanli.read_questions(raw("dev.jsonl"), raw("dev-labels.lst"))
 
 
-def frame(tables: Tables, config: str) -> pl.DataFrame:
-    return tables.frames[config]["test"].lazy().collect()
-
-
-def length_summary(texts: pl.Series) -> tuple[int, int, int]:
-    """Characters: minimum, mean (rounded), maximum."""
-    counts = [len(text) for text in texts]
-    return min(counts), round(sum(counts) / len(counts)), max(counts)
-
-
 def format_lines(rows: pl.DataFrame, *columns: str) -> str:
     """A table as RAR-b writes it: JSON lines in ASCII, with `_id`, the columns, and an empty `metadata`."""
     lines = (
@@ -94,36 +85,10 @@ def test_queries_and_judgements_equal_the_published_files(source: str, real_sour
     prefix, questions = read_questions(source, real_sources)
     # Documents of other splits change neither: tests/builders/shaping/test_choices.py.
     tables = build_option_pool(questions, [], prefix=prefix, split="test")
-    queries = format_lines(frame(tables, "queries"), "text")
+    queries = format_lines(frame(tables, config="queries"), "text")
     assert sha256(queries.encode()).hexdigest() == QUERIES[source]
-    qrels = frame(tables, "qrels").write_csv(separator="\t")
+    qrels = frame(tables, config="qrels").write_csv(separator="\t")
     assert sha256(qrels.encode()).hexdigest() == QRELS[source]
-
-
-@pytest.mark.parametrize(
-    ("source", "queries", "query_lengths", "relevant", "options"),
-    [
-        ("arc", (1172, 1170), (13, 132, 831), 1143, 4408),
-        ("piqa", (1838, 1803), (3, 36, 116), 1838, 3673),
-        ("winogrande", (1267, 1267), (79, 112, 185), 478, 650),
-        ("alphanli", (1532, 1532), (51, 103, 153), 1532, 3064),
-    ],
-)
-def test_queries_match_the_published_figures_and_the_pool_begins_with_their_options_in_order(
-    source: str,
-    queries: tuple[int, int],
-    query_lengths: tuple[int, int, int],
-    relevant: int,
-    options: int,
-    real_sources: Path,
-) -> None:
-    prefix, questions = read_questions(source, real_sources)
-    assert (questions.height, questions["query"].n_unique()) == queries
-    assert length_summary(questions["query"]) == query_lengths
-    assert frame(build_gold_pool(questions, prefix=prefix, split="test"), "corpus").height == relevant
-    corpus = frame(build_option_pool(questions, [], prefix=prefix, split="test"), "corpus")
-    assert corpus["text"].to_list() == list(dict.fromkeys(option for row in questions["options"] for option in row))
-    assert corpus.height == options
 
 
 @pytest.mark.parametrize(("name", "version"), [*((name, "1.0.0") for name in COMPLETE), *CLEAN])

@@ -100,12 +100,6 @@ def test_optional_values_may_be_null_or_missing(clusters: Callable[..., Raw]) ->
     assert read_members(clusters(data), optional=("rubric",)) == [cluster("0", rubric=None), cluster("1", rubric=None)]
 
 
-@pytest.mark.parametrize("limit", [0, 1, 2, 9])
-def test_the_limit_counts_members(limit: int, clusters: Callable[..., Raw]) -> None:
-    data = json.dumps({str(n): {"rubric": "r", "headlines": []} for n in range(3)})
-    assert len(read_members(clusters(data, limit=limit))) == min(limit, 3)
-
-
 GOOD = '"0": {"rubric": "r", "headlines": ["a"]}'
 
 

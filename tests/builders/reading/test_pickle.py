@@ -186,12 +186,6 @@ def test_members_come_in_the_order_of_the_file_with_all_their_keys(tmp_path: Pat
     assert list(pickle_members(write_pickle(tmp_path, pickle.dumps({})), COLUMNS)) == []
 
 
-@pytest.mark.parametrize("limit", [0, 1, 2, 9])
-def test_the_limit_counts_members(limit: int, tmp_path: Path) -> None:
-    file = write_pickle(tmp_path, pickle.dumps(BOOKS), limit)
-    assert [name for name, _ in pickle_members(file, COLUMNS)] == list(BOOKS)[:limit]
-
-
 @pytest.mark.parametrize(
     ("record", "what", "found"),
     [

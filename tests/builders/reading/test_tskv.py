@@ -74,12 +74,6 @@ def test_invalid_utf8_is_refused_with_the_line(raw: Callable[..., Raw]) -> None:
     assert error.where == "source/reviews.tskv, line 2"
 
 
-@pytest.mark.parametrize("limit", [0, 1, 2, 9])
-def test_the_limit_counts_records(limit: int, raw: Callable[..., Raw]) -> None:
-    data = "text=a\trating=1\ntext=b\trating=2\ntext=c\trating=3\n"
-    assert read_tskv(raw(data, limit=limit), REVIEW).height == min(limit, 3)
-
-
 # A value can hold anything except tabs and line ends. Backslashes are excluded because `\n` is decoded.
 VALUE = st.text(st.characters(codec="utf-8", exclude_characters="\t\n\r\\"))
 

@@ -7,7 +7,7 @@ import pytest
 
 from builders.errors import RecipeError
 from pipelines.make import GOLDEN
-from tests.support.recipes import build_tables, dropped_counts, split_frames, write_csv
+from tests.support.recipes import assert_balanced_and_distinct, build_tables, dropped_counts, split_frames, write_csv
 from tests.support.releases import definition_of
 
 RUBRICS = ("спорт", "Происшествия", "ПОЛИТИКА", "Наука", "Культура", "экономика")
@@ -39,6 +39,24 @@ def write_texts(name: str, path: Path, texts: list[tuple[str, int]]) -> Path:
     else:
         write_csv(path, ("text", "inappropriate"), [(text, number % 2) for text, number in texts])
     return path
+
+
+# The rows of each class in train, validation and test.
+PAPER = {
+    "georeview-classification": (10_000, 1_000, 1_000),
+    "headline-classification": (6_000, 2_000, 2_000),
+    "inappropriateness-classification": (20_000, 2_000, 5_000),
+    "ru-reviews-classification": (15_000, 5_000, 5_000),
+}
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_the_splits_have_the_sizes_of_the_paper(name: str, tmp_path: Path) -> None:
+    key, classes = DATASETS[name]
+    texts = [(f"Текст «{number}», и ещё", number) for number in range(classes * (sum(PAPER[name]) + 500))]
+    splits = split_frames(build_tables(name, {key: write_texts(name, tmp_path / "raw", texts)}, tmp_path / "scratch"))
+    assert [rows.height // classes for rows in splits.values()] == [*PAPER[name]]
+    assert_balanced_and_distinct(splits, dict(zip(splits, PAPER[name], strict=True)))
 
 
 @pytest.mark.parametrize("name", DATASETS)

@@ -6,26 +6,9 @@ import polars as pl
 import pytest
 
 from builders.errors import RecipeError
-from tests.support.recipes import assert_balanced_and_distinct, build_tables, dropped_counts, frame, split_frames
+from tests.support.recipes import build_tables, frame
 
 CLUSTERING = "georeview-clustering-p2p"
-
-
-def test_the_splits_have_the_sizes_of_the_paper(tmp_path: Path) -> None:
-    path = tmp_path / "reviews.tskv"
-    lines = (
-        f"address=Мира, {n}\trating={n % 6}.\trubrics=Кафе\ttext=Отзыв {n - n % 7 // 6}\\n!\n" for n in range(90_000)
-    )
-    path.write_text("".join(lines), encoding="utf-8", newline="")
-    tables = build_tables("georeview-classification", {"reviews": path}, tmp_path / "scratch")
-    splits = split_frames(tables)
-    assert {name: rows.height for name, rows in splits.items()} == {"train": 50_000, "validation": 5_000, "test": 5_000}
-    assert_balanced_and_distinct(splits, {"train": 10_000, "validation": 1_000, "test": 1_000})
-    rows = pl.concat(list(splits.values()))
-    assert rows["text"].str.ends_with("\n!").all()
-    assert (rows["id"].cast(pl.Int64) % 6 == rows["label"] + 1).all()
-    assert (rows["label_text"].cast(pl.Int64) == rows["label"] + 1).all()
-    assert dropped_counts(tables)["the rating is not 1, 2, 3, 4 or 5"] == 15_000
 
 
 def write_rubrics(path: Path, rubrics: int = 60) -> Path:

@@ -1,17 +1,13 @@
 """massive: intents, scenarios and partitions of the utterances."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from polars.testing import assert_frame_equal
 
 from builders.errors import SourceError
 from builders.rumteb import massive
 from builders.spec import Raw, RawFiles
-from pipelines.make import BuildResult
-from tests.support.real_releases import read_table
 from tests.support.recipes import frame
 
 
@@ -57,11 +53,3 @@ def test_every_intent_begins_with_its_scenario_and_names_are_sorted() -> None:
     assert {intent.split("_", 1)[0] for intent in massive.INTENTS} == set(massive.SCENARIOS)
     assert list(massive.INTENTS) == sorted(set(massive.INTENTS))
     assert list(massive.SCENARIOS) == sorted(set(massive.SCENARIOS))
-
-
-def test_both_datasets_have_the_same_utterances(golden_release: Callable[..., BuildResult]) -> None:
-    releases = [golden_release(f"massive-{kind}-classification", "1.0.0") for kind in ("intent", "scenario")]
-    for split in ("train", "validation", "test"):
-        intents, scenarios = (read_table(release, split=split) for release in releases)
-        assert_frame_equal(intents.select("id", "text", "lang"), scenarios.select("id", "text", "lang"))
-        assert intents["label_text"].str.extract(r"^([a-z]+)_").to_list() == scenarios["label_text"].to_list()

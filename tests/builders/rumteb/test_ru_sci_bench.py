@@ -139,16 +139,6 @@ def test_as_many_papers_have_labels_as_have_texts_upstream(papers: dict[str, Raw
     assert pl.read_parquet(papers["texts"].path).height == 194_071
 
 
-def test_a_class_with_too_few_texts_is_an_error(papers: dict[str, Raw], tmp_path: Path) -> None:
-    texts = pl.read_parquet(papers["texts"].path)
-    smallest = read_labels(papers["grnti_test"], GRNTI).filter(pl.col("label_text").str.starts_with("650000"))
-    missing = smallest["id"][:40].cast(pl.Int64)
-    texts.filter(~pl.col("paper_id").is_in(missing.implode())).write_parquet(tmp_path / "fewer.parquet")
-    files = papers | {"texts": Raw("texts", tmp_path / "fewer.parquet")}
-    with pytest.raises(RecipeError, match="too few rows"):
-        ru_sci_bench.grnti_classification.recipe(RawFiles(("test",), files, tmp_path))
-
-
 def test_a_class_without_papers_is_an_error(tmp_path: Path) -> None:
     labels = "id,label\n" + "".join(f"{number},{code}\n" for number, code in enumerate(OECD) if code != "403")
     (tmp_path / "test.csv").write_text(labels)

@@ -4,20 +4,15 @@ import json
 import math
 from dataclasses import astuple, dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from benchmarks.rubq import PARAGRAPHS, QUESTIONS, Planted, made, make_raw
 from builders.spec import Tables
-from tests.support.recipes import find_defects, frame
+from tests.support.recipes import find_defects, frame, rows_of
 from tests.support.releases import definition_of
 
 RERANKING, RETRIEVAL = "rubq-reranking", "rubq-retrieval"
-
-
-def rows(tables: Tables, config: str) -> list[tuple[Any, ...]]:
-    return frame(tables, config=config).rows()
 
 
 @dataclass(frozen=True)
@@ -81,8 +76,10 @@ def test_every_question_and_every_paragraph_is_kept_or_counted(built: Built) -> 
 
 
 def test_the_position_of_a_candidate_does_not_reveal_whether_it_answers(built: Built) -> None:
-    score = {(query, document): score for query, document, score in rows(built.reranking, "qrels")}
-    lists = [[score[query, document] for document in ranked] for query, ranked in rows(built.reranking, "top_ranked")]
+    score = {(query, document): score for query, document, score in rows_of(built.reranking, "qrels")}
+    lists = [
+        [score[query, document] for document in ranked] for query, ranked in rows_of(built.reranking, "top_ranked")
+    ]
     chances = [sum(scores) / len(scores) for scores in lists]
     deviation = math.sqrt(sum(chance * (1 - chance) for chance in chances))
     for position in (0, -1):
@@ -90,13 +87,6 @@ def test_the_position_of_a_candidate_does_not_reveal_whether_it_answers(built: B
         assert abs(hits - sum(chances)) < 3 * deviation
     positions = [position / (len(scores) - 1) for scores in lists for position, score in enumerate(scores) if score]
     assert abs(sum(positions) / len(positions) - 0.5) < 3 * math.sqrt(1 / 12 / len(positions))
-
-
-def test_merging_by_text_alone_leaves_one_paragraph_per_text(built: Built) -> None:
-    tables = made(built.folder, RETRIEVAL, same="text")
-    assert frame(tables, config="corpus").height == built.generated.observed["paragraphs distinct by text"]
-    assert tables.observed == built.retrieval.observed
-    assert find_defects(RETRIEVAL, tables) == []
 
 
 def test_the_generator_writes_the_same_bytes_every_time(tmp_path: Path) -> None:

@@ -36,19 +36,6 @@ def test_the_real_files_have_the_published_rows_and_unique_pairs(real_sources: P
     assert [frame(by_row, split).height for split in ROWS] == [5708, 1498, 1376]
 
 
-def test_a_pair_is_dropped_if_either_sentence_is_unacceptable(real_sources: Path, tmp_path: Path) -> None:
-    files = csv_files(real_sources / "stsb_ru")
-    verdicts = {sentence: len(sentence) % 7 > 0 for sentence in distinct_sentences(files.values())}
-    files["decisions"] = write_decisions(tmp_path / "decisions.jsonl", verdicts)
-    tables = build_tables(files, tmp_path, classifier=CLASSIFIER)
-    for split, rows in ROWS.items():
-        pairs = frame(tables, split)
-        assert all(verdicts[text] for side in ("sentence1", "sentence2") for text in pairs[side])
-        unacceptable, *repeated = (dropped for dropped in tables.dropped if dropped.split == split)
-        assert unacceptable.reason == "a sentence is not acceptable"
-        assert pairs.height + unacceptable.count + sum(dropped.count for dropped in repeated) == rows
-
-
 def test_the_cleaned_version_has_every_real_pair_once_and_shared_pairs_stay_in_test(
     real_sources: Path, tmp_path: Path
 ) -> None:
@@ -84,15 +71,6 @@ def test_without_decisions_the_error_names_the_command_that_creates_them(tmp_pat
     assert "pip install '.[acceptability]'" in str(caught.value)
     assert "embedding-datasets decide stsb_ru --raw-dir DIR" in str(caught.value)
     assert str(tmp_path / "stsb_ru" / "rucola-decisions.jsonl") in str(caught.value)
-
-
-def test_decisions_are_read_as_written(tmp_path: Path) -> None:
-    verdicts = {"Снег.": True, 'Он сказал "да"\n': False, "": True}
-    raw = write_decisions(tmp_path / "decisions.jsonl", verdicts)
-    decisions = read_decisions(raw, CLASSIFIER)
-    assert dict(decisions.iter_rows()) == verdicts
-    texts = pl.Series(["", "Снег.", 'Он сказал "да"\n', "Снег."])
-    assert find_acceptable(texts, decisions, raw).to_list() == [True, True, False, True]
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from builders.errors import SourceError
 from builders.shaping.choices import build_gold_pool, build_option_pool, choose_answers, read_gold_labels
-from builders.spec import Raw, Tables
+from builders.spec import Raw
 from tests.support.reading import write_raw
+from tests.support.recipes import rows_of
 
 Question = tuple[str, list[str], int]
 
@@ -39,21 +40,17 @@ def make_pools(splits: list[list[list[str]]]) -> list[pl.DataFrame]:
     return [pl.DataFrame({"options": split}, {"options": pl.List(pl.String)}) for split in splits]
 
 
-def rows(tables: Tables, config: str) -> list[tuple[object, ...]]:
-    return tables.frames[config]["test"].lazy().collect().rows()
-
-
 def test_questions_become_queries_documents_and_judgements() -> None:
     questions = make_questions([("Which is red?", ["blood", "milk"], 0), ("Which is white?", ["coal", "milk"], 1)])
     gold = build_gold_pool(questions, prefix="q", split="test")
-    assert rows(gold, "queries") == [("q-q-0", "Which is red?"), ("q-q-1", "Which is white?")]
-    assert rows(gold, "corpus") == [("q-d-0", "", "blood"), ("q-d-1", "", "milk")]
-    assert rows(gold, "qrels") == [("q-q-0", "q-d-0", 1), ("q-q-1", "q-d-1", 1)]
+    assert rows_of(gold, "queries") == [("q-q-0", "Which is red?"), ("q-q-1", "Which is white?")]
+    assert rows_of(gold, "corpus") == [("q-d-0", "", "blood"), ("q-d-1", "", "milk")]
+    assert rows_of(gold, "qrels") == [("q-q-0", "q-d-0", 1), ("q-q-1", "q-d-1", 1)]
     others = make_pools([[["milk", "snow"]], [["coal", "tar"]]])
     options = build_option_pool(questions, others, prefix="q", split="test")
-    assert rows(options, "queries") == rows(gold, "queries")
-    assert [text for _, _, text in rows(options, "corpus")] == ["blood", "milk", "coal", "snow", "tar"]
-    assert rows(options, "qrels") == [("q-q-0", "q-d-0", 1), ("q-q-1", "q-d-1", 1)]
+    assert rows_of(options, "queries") == rows_of(gold, "queries")
+    assert [text for _, _, text in rows_of(options, "corpus")] == ["blood", "milk", "coal", "snow", "tar"]
+    assert rows_of(options, "qrels") == [("q-q-0", "q-d-0", 1), ("q-q-1", "q-d-1", 1)]
 
 
 @given(QUESTIONS, POOLS)
@@ -63,7 +60,7 @@ def test_the_option_pool_is_the_distinct_options_in_order_of_first_occurrence(
     texts = [text for _, options, _ in questions for text in options]
     texts += [text for split in others for options in split for text in options]
     tables = build_option_pool(make_questions(questions), make_pools(others), prefix="p", split="test")
-    assert rows(tables, "corpus") == [(f"p-d-{j}", "", text) for j, text in enumerate(dict.fromkeys(texts))]
+    assert rows_of(tables, "corpus") == [(f"p-d-{j}", "", text) for j, text in enumerate(dict.fromkeys(texts))]
     assert tables.observed["options in the pool before equal ones were merged"] == len(texts)
 
 
@@ -71,7 +68,7 @@ def test_the_option_pool_is_the_distinct_options_in_order_of_first_occurrence(
 def test_the_gold_pool_is_the_distinct_gold_options_in_order_of_first_occurrence(questions: list[Question]) -> None:
     answers = dict.fromkeys(options[gold] for _, options, gold in questions)
     tables = build_gold_pool(make_questions(questions), prefix="p", split="test")
-    assert rows(tables, "corpus") == [(f"p-d-{j}", "", text) for j, text in enumerate(answers)]
+    assert rows_of(tables, "corpus") == [(f"p-d-{j}", "", text) for j, text in enumerate(answers)]
 
 
 @given(QUESTIONS, POOLS)
@@ -82,19 +79,19 @@ def test_every_query_has_one_judgement_for_the_text_of_its_gold_option(
         build_gold_pool(make_questions(questions), prefix="p", split="test"),
         build_option_pool(make_questions(questions), make_pools(others), prefix="p", split="test"),
     ):
-        texts = {name: text for name, _, text in rows(tables, "corpus")}
-        judgements = [(query, texts[str(document)], score) for query, document, score in rows(tables, "qrels")]
+        texts = {name: text for name, _, text in rows_of(tables, "corpus")}
+        judgements = [(query, texts[str(document)], score) for query, document, score in rows_of(tables, "qrels")]
         assert judgements == [(f"p-q-{i}", options[gold], 1) for i, (_, options, gold) in enumerate(questions)]
-        assert rows(tables, "queries") == [(f"p-q-{i}", query) for i, (query, _, _) in enumerate(questions)]
+        assert rows_of(tables, "queries") == [(f"p-q-{i}", query) for i, (query, _, _) in enumerate(questions)]
 
 
 @given(QUESTIONS, POOLS)
 def test_other_splits_only_add_documents_at_the_end(questions: list[Question], others: list[list[list[str]]]) -> None:
     alone = build_option_pool(make_questions(questions), [], prefix="p", split="test")
     more = build_option_pool(make_questions(questions), make_pools(others), prefix="p", split="test")
-    assert rows(more, "queries") == rows(alone, "queries")
-    assert rows(more, "qrels") == rows(alone, "qrels")
-    assert rows(more, "corpus")[: len(rows(alone, "corpus"))] == rows(alone, "corpus")
+    assert rows_of(more, "queries") == rows_of(alone, "queries")
+    assert rows_of(more, "qrels") == rows_of(alone, "qrels")
+    assert rows_of(more, "corpus")[: len(rows_of(alone, "corpus"))] == rows_of(alone, "corpus")
 
 
 def label_files(folder: Path, lines: str) -> tuple[Raw, Raw]:

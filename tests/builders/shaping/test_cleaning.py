@@ -51,33 +51,33 @@ def test_folding_keeps_different_texts_apart(text: str, other: str) -> None:
     assert frame["one"][0] != frame["other"][0]
 
 
-def test_texts_of_at_most_one_character_are_dropped() -> None:
-    texts, dropped = clean_train(rows("да", "", "\xa0", " я ", "\n!"))
-    assert texts == ["да"]
-    assert dropped == [("a text is empty or a single character", 4)]
+FOLDED = ", ignoring case, punctuation and white space"
+TWO_LABELS = "the same text has a different label in another row"
 
 
-def test_of_equal_texts_the_first_is_kept() -> None:
-    texts, dropped = clean_train(rows("один", "два", "один", "Один!"))
-    assert texts == ["один", "два"]
-    assert dropped == [
-        ("duplicate of an earlier row", 1),
-        ("duplicate of an earlier row, ignoring case, punctuation and white space", 1),
-    ]
-
-
-def test_a_text_that_has_another_label_in_other_punctuation_is_dropped_with_all_its_rows() -> None:
-    texts, dropped = clean_train(rows("нет.", "Нет!", "нет.", "да", "нет", labels=[0, 1, 0, 1, 0]))
-    assert texts == ["да"]
-    assert dropped == [
-        ("the same text has a different label in another row, ignoring case, punctuation and white space", 4)
-    ]
-
-
-def test_of_a_text_with_two_labels_no_variant_is_left() -> None:
-    texts, dropped = clean_train(rows("нет", "нет", "Нет!", "да", labels=[0, 1, 1, 1]))
-    assert texts == ["да"]
-    assert [count for _, count in dropped] == [2, 1]
+@pytest.mark.parametrize(
+    ("frame", "left", "reasons"),
+    [
+        (rows("да", "", "\xa0", " я ", "\n!"), ["да"], {"a text is empty or a single character": 4}),
+        (
+            rows("один", "два", "один", "Один!"),
+            ["один", "два"],
+            {"duplicate of an earlier row": 1, f"duplicate of an earlier row{FOLDED}": 1},
+        ),
+        (rows("один", "два", "один", "один", labels=[0, 1, 1, 0]), ["два"], {TWO_LABELS: 3}),
+        (rows("нет.", "Нет!", "нет.", "да", "нет", labels=[0, 1, 0, 1, 0]), ["да"], {TWO_LABELS + FOLDED: 4}),
+        (rows("нет", "нет", "Нет!", "да", labels=[0, 1, 1, 1]), ["да"], {TWO_LABELS: 2, TWO_LABELS + FOLDED: 1}),
+    ],
+    ids=[
+        "texts of at most one character are dropped",
+        "of equal texts the first is kept",
+        "all rows of a text with two labels are dropped",
+        "a text with another label in other punctuation is dropped with all its rows",
+        "of a text with two labels no variant is left",
+    ],
+)
+def test_what_a_cleaned_split_drops(frame: pl.DataFrame, left: list[str], reasons: dict[str, int]) -> None:
+    assert clean_train(frame) == (left, [*reasons.items()])
 
 
 def test_versions_released_earlier_compare_the_texts_of_a_split_exactly_and_keep_damaged_ones() -> None:
@@ -147,12 +147,6 @@ def test_interchangeable_answers_are_equal_after_folding_their_case(text: str, s
 def test_answers_that_differ_in_more_than_the_end_of_a_sentence_stay_apart(text: str, other: str) -> None:
     frame = pl.DataFrame({"one": [text], "other": [other]}).select(fold_case(pl.all()))
     assert frame["one"][0] != frame["other"][0]
-
-
-def test_all_rows_of_a_text_with_two_labels_are_dropped() -> None:
-    texts, dropped = clean_train(rows("один", "два", "один", "один", labels=[0, 1, 1, 0]))
-    assert texts == ["два"]
-    assert dropped == [("the same text has a different label in another row", 3)]
 
 
 def test_labels_may_be_lists() -> None:

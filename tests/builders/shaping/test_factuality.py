@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from builders.errors import SourceError
 from builders.shaping.cleaning import SHORT
 from builders.shaping.factuality import FEVER, LABELS, NLI, classify_pairs, number_labels, read_splits
-from builders.spec import Raw, RawFiles, Tables
+from builders.spec import Raw, RawFiles
+from tests.support.recipes import frame
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 
@@ -18,13 +19,9 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 def classify(
     folder: Path, *rows: tuple[str, str, str], numbers: dict[str, int] = NLI, unit: str = "line"
 ) -> pl.DataFrame:
-    frame = pl.DataFrame(rows, ["premise", "hypothesis", "gold"], orient="row").with_row_index("id")
-    frame = number_labels(frame, Raw("s/a.csv", folder / "a.csv"), label="gold", numbers=numbers, unit=unit)
-    return read_rows(classify_pairs({"test": frame}, ("test",)))
-
-
-def read_rows(tables: Tables) -> pl.DataFrame:
-    return tables.frames["default"]["test"].lazy().collect()
+    numbered = pl.DataFrame(rows, ["premise", "hypothesis", "gold"], orient="row").with_row_index("id")
+    numbered = number_labels(numbered, Raw("s/a.csv", folder / "a.csv"), label="gold", numbers=numbers, unit=unit)
+    return frame(classify_pairs({"test": numbered}, ("test",)))
 
 
 def test_the_text_is_atebs_with_both_sides_unchanged(tmp_path: Path) -> None:
@@ -41,7 +38,7 @@ def test_the_text_is_atebs_with_both_sides_unchanged(tmp_path: Path) -> None:
 def test_no_character_of_either_side_is_lost_or_added(premise: str, hypothesis: str) -> None:
     rows = pl.DataFrame({"premise": [premise], "hypothesis": [hypothesis], "label": [1]})
     tables = classify_pairs({"test": rows}, ("test",))
-    assert read_rows(tables)["text"].item() == f"Premise: {premise} Hypothesis: {hypothesis}"
+    assert frame(tables)["text"].item() == f"Premise: {premise} Hypothesis: {hypothesis}"
 
 
 def test_labels_are_numbered_in_the_order_of_snli_whatever_their_names(tmp_path: Path) -> None:
@@ -83,7 +80,7 @@ def test_a_cleaned_version_compares_both_sides_and_drops_sides_of_one_character(
     ]
     frames = {"train": pl.DataFrame(train, schema, orient="row"), "test": pl.DataFrame(test, schema, orient="row")}
     tables = classify_pairs(frames, ("train", "test"), clean=True)
-    assert read_rows(tables)["id"].to_list() == ["d", "e", "g"]
+    assert frame(tables)["id"].to_list() == ["d", "e", "g"]
     short, shared, repeated = tables.dropped
     assert (short.reason, short.split, short.examples) == (SHORT, "train", ("b", "c"))
     assert ("in the test split" in shared.reason, shared.split, shared.examples) == (True, "train", ("a",))

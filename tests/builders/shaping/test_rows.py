@@ -15,6 +15,7 @@ from builders.shaping.choices import build_gold_pool
 from builders.shaping.rows import drop, drop_each, merge_duplicates, refuse
 from builders.spec import Dropped, Raw, Tables
 from pipelines.audit import integrity
+from tests.support.recipes import rows_of
 from tests.support.tables import audit_rows
 
 
@@ -94,27 +95,23 @@ def make_tables(queries: list[str], corpus: list[str], judgements: list[tuple[in
     return Tables({config: {"test": frame} for config, frame in frames.items()}, observed={"seen": 7})
 
 
-def rows(tables: Tables, config: str) -> list[tuple[object, ...]]:
-    return tables.frames[config]["test"].lazy().collect().rows()
-
-
 def test_the_first_of_equal_queries_takes_over_all_judgements() -> None:
     tables = make_tables(["sofa", "lamp", "Sofa"], ["a", "b", "c"], [(0, 0), (1, 1), (2, 2)])
     merged = merge_duplicates(tables, split="test")
-    assert rows(merged, "queries") == [("q0", "sofa"), ("q1", "lamp")]
-    assert rows(merged, "qrels") == [("q0", "d0", 1), ("q1", "d1", 1), ("q0", "d2", 1)]
-    assert rows(merged, "corpus") == [("d0", "", "a"), ("d1", "", "b"), ("d2", "", "c")]
+    assert rows_of(merged, "queries") == [("q0", "sofa"), ("q1", "lamp")]
+    assert rows_of(merged, "qrels") == [("q0", "d0", 1), ("q1", "d1", 1), ("q0", "d2", 1)]
+    assert rows_of(merged, "corpus") == [("d0", "", "a"), ("d1", "", "b"), ("d2", "", "c")]
 
 
 def test_the_first_of_equal_documents_takes_over_all_judgements() -> None:
     merged = merge_duplicates(make_tables(["one", "two"], ["sand", "wind", "Sand. "], [(0, 0), (1, 2)]), split="test")
-    assert rows(merged, "corpus") == [("d0", "", "sand"), ("d1", "", "wind")]
-    assert rows(merged, "qrels") == [("q0", "d0", 1), ("q1", "d0", 1)]
+    assert rows_of(merged, "corpus") == [("d0", "", "sand"), ("d1", "", "wind")]
+    assert rows_of(merged, "qrels") == [("q0", "d0", 1), ("q1", "d0", 1)]
 
 
 def test_judgements_that_become_equal_are_merged() -> None:
     merged = merge_duplicates(make_tables(["one", "One"], ["sand", "sand."], [(0, 0), (1, 1)]), split="test")
-    assert rows(merged, "qrels") == [("q0", "d0", 1)]
+    assert rows_of(merged, "qrels") == [("q0", "d0", 1)]
 
 
 def test_merged_rows_are_counted_and_observations_are_kept() -> None:
@@ -138,10 +135,12 @@ def test_a_cleaned_gold_pool_has_every_answer_and_no_duplicates(pairs: list[tupl
     assert not KINDS & {finding.kind for finding in findings}
     expected = {(str(query).strip(" .").lower(), str(answer).strip(" .").lower()) for query, answer in pairs}
     texts = {
-        config: {row[0]: str(row[-1]).strip(" .").lower() for row in rows(clean, config)}
+        config: {row[0]: str(row[-1]).strip(" .").lower() for row in rows_of(clean, config)}
         for config in ("queries", "corpus")
     }
-    judgements = [(texts["queries"][query], texts["corpus"][document]) for query, document, _ in rows(clean, "qrels")]
+    judgements = [
+        (texts["queries"][query], texts["corpus"][document]) for query, document, _ in rows_of(clean, "qrels")
+    ]
     assert sorted(judgements) == sorted(expected)
     for config in ("queries", "corpus"):
-        assert set(rows(clean, config)) <= set(rows(unclean, config)), "the remaining texts keep their ids"
+        assert set(rows_of(clean, config)) <= set(rows_of(unclean, config)), "the remaining texts keep their ids"

@@ -6,20 +6,15 @@ import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 from builders.errors import SourceError
-from builders.spec import Tables
 from tests.support.reading import make_tar
+from tests.support.recipes import frame
 from tests.support.training import build_golden
 
 NAME = "bge-m3-contrastive"
 FILE = "bge-m3-data.tar.gz"
-
-
-def table(tables: Tables, config: str) -> pl.DataFrame:
-    return tables.frames[config]["train"].lazy().collect()
 
 
 def change_members(change: Callable[[dict[str, bytes]], object]) -> Callable[[Path], object]:
@@ -45,35 +40,19 @@ def test_rows_come_by_language_and_length_wherever_their_files_are_in_the_archiv
         build_golden(NAME, tmp_path / "reversed", change_members(reverse)),
     )
     for config in ("miracl", "mr-tydi"):
-        assert table(turned, config).equals(table(expected, config))
+        assert frame(turned, "train", config).equals(frame(expected, "train", config))
     assert turned.observed == expected.observed
-    numbers = [name.split(":")[2] for name in table(expected, "miracl")["id"]]
+    numbers = [name.split(":")[2] for name in frame(expected, "train", "miracl")["id"]]
     assert numbers == [
         *("english-0-0", "english-0-2", "russian-0-0", "russian-0-1"),
         *("russian-0-2", "russian-500-0", "russian-500-1"),
     ]
 
 
-def test_random_negatives_have_the_language_of_their_row(tmp_path: Path) -> None:
-    tables = build_golden(NAME, tmp_path)
-    for config in ("miracl", "mr-tydi"):
-        texts = table(tables, config).explode("negatives", "negative_kinds").filter(negative_kinds="random")
-        assert texts.height
-        assert (texts["negatives"].str.contains(r"\p{Cyrillic}") == texts["id"].str.contains("russian")).all()
-
-
-def test_of_more_than_seven_negatives_seven_of_the_source_are_kept(tmp_path: Path) -> None:
-    rows = table(build_golden(NAME, tmp_path), "miracl")
-    for name in ("bge_m3_data:miracl:russian-500-0", "bge_m3_data:miracl:english-0-0"):
-        row = rows.filter(id=name).row(0, named=True)
-        assert row["negative_kinds"] == ["provided"] * 7
-        assert row["negatives"] == sorted(row["negatives"]), "in the order of the source"
-
-
 @pytest.mark.parametrize("config", ["miracl", "mr-tydi"])
 def test_each_reading_gives_the_rows_that_every_build_counts(config: str, tmp_path: Path) -> None:
     tables = build_golden(NAME, tmp_path, row_per="pair")
-    rows = table(tables, config)
+    rows = frame(tables, "train", config)
     languages = rows["id"].str.extract(r":([a-z]+)-[0-9]")
     for language, repeated in (("russian", 0), ("english", config == "miracl")):
         counted = tables.observed[f"pairs of a query and a positive of {config}, {language}"]

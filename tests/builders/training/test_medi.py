@@ -1,6 +1,5 @@
 """MEDI: the file is refused where its tasks are not those of the paper."""
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -9,25 +8,22 @@ import pytest
 
 from builders import papers
 from builders.errors import SourceError
-from builders.spec import Raw, RawFiles, Tables
+from builders.spec import Tables
 from builders.training import medi
-from pipelines.make import GOLDEN
 from tests.support.releases import definition_of
+from tests.support.training import build_golden
 
 DATASET = definition_of("medi-contrastive").dataset
 
 
 def build(tmp_path: Path, change: pl.Expr | None = None, **options: Any) -> Tables:
     """The tables of the golden sample, with a change of its task names."""
-    raw = tmp_path / "raw"
-    shutil.copytree(GOLDEN / "medi" / "raw", raw, dirs_exist_ok=True)
-    if change is not None:
-        for shard in medi.SHARDS:
+
+    def rename(raw: Path) -> None:
+        for shard in medi.SHARDS if change is not None else ():
             pl.read_parquet(raw / shard).with_columns(task_name=change).write_parquet(raw / shard)
-    files = {key: Raw(f"medi/{file.name}", raw / file.name) for key, file in medi.SOURCE.files.items()}
-    scratch = tmp_path / "scratch"
-    scratch.mkdir(parents=True)
-    return DATASET.recipe(RawFiles(("train",), files, scratch), **(DATASET.options("1.0.0", sample=True) | options))
+
+    return build_golden(DATASET.name, tmp_path, rename, **(DATASET.options("1.0.0", sample=True) | options))
 
 
 def test_there_are_30_sets_with_the_rows_of_the_paper_and_its_remainder_is_300_tasks_of_600_rows() -> None:

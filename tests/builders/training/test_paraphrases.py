@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 from builders.errors import SourceError
@@ -22,14 +21,6 @@ def change_items(edit: Callable[[list[Any]], object]) -> Callable[[Path], None]:
         path.write_text(json.dumps(items, ensure_ascii=False), "utf-8")
 
     return change
-
-
-def test_query_and_positives_are_all_texts_of_the_item_in_their_order(tmp_path: Path) -> None:
-    rows = table_of(build_golden(NAME, tmp_path))
-    item = rows.filter(pl.col("id").str.ends_with(":12")).row(0, named=True)
-    texts = ["как тебя зовут?", "как твоё имя?", "тебя как зовут?", "твоё имя?"]
-    assert item["query"] in texts
-    assert item["positives"] == [text for text in texts if text != item["query"]]
 
 
 def test_distractors_are_negatives_only_where_they_are_asked_for(tmp_path: Path) -> None:

@@ -1,9 +1,5 @@
 """Pikabu: how many records its files must have, the shortest text, and builds that are killed."""
 
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +13,7 @@ from builders.spec import Raw, RawFiles
 from builders.training import pikabu
 from builders.training.pikabu import CONFIG, FILES
 from pipelines.make import GOLDEN, BuildResult, make
-from tests.support.paths import ROOT
+from tests.support.killed_builds import run_killed
 from tests.support.releases import definition_of, sample_settings
 from tests.support.training import build_golden, rows_of
 
@@ -50,14 +46,7 @@ def test_captions_are_dropped_by_their_number_of_characters(tmp_path: Path) -> N
 def test_a_killed_build_resumes_with_the_first_file_that_is_not_finished(
     golden_release: Callable[..., BuildResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    job = {"dataset": NAME, "version": "1.0.0", "golden": str(GOLDEN), "folder": str(tmp_path / "killed")}
-    job |= {"exchange": True, "most": 1_000, "every": 61, "below": "cache"}
-    (tmp_path / "job.json").write_text(json.dumps(job))
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.support.killed_builds", str(tmp_path / "job.json")],
-        cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    folders = run_killed(tmp_path, NAME, most=1_000, every=61, below="cache")
     undisturbed, read, resumed = golden_release(NAME, "1.0.0").manifest, list[str](), list[int]()
 
     def read_and_record(raw: Raw, *arguments: Any, **options: Any) -> Any:
@@ -65,7 +54,7 @@ def test_a_killed_build_resumes_with_the_first_file_that_is_not_finished(
         return json_lines(raw, *arguments, **options)
 
     monkeypatch.setattr(pikabu, "json_lines", read_and_record)
-    for folder in sorted((tmp_path / "killed").iterdir())[:-1]:
+    for folder in folders[:-1]:
         parts = [path.name for path in folder.glob("cache/checkpoints/*/*/*") if path.suffix != ".part"]
         finished = [name for name in FILES if f"{CONFIG}-{name}" in parts]
         result = make(definition_of(NAME), "1.0.0", sample_settings(folder))

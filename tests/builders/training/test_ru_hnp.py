@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import polars as pl
-import pytest
 
 from pipelines.make import BuildResult
 from pipelines.release import folder
@@ -31,12 +30,3 @@ def test_a_text_of_a_benchmark_is_reported_by_the_first_version_and_absent_from_
     texts = rows(second)
     everything = [*texts["query"], *texts["positives"].explode(), *texts["negatives"].explode()]
     assert PLANTED not in everything
-
-
-@pytest.mark.parametrize("version", ["1.0.0", "2.0.0"])
-def test_every_row_has_seven_negatives_provided_ones_first(
-    version: str, golden_release: Callable[..., BuildResult]
-) -> None:
-    table = rows(golden_release(NAME, version))
-    assert set(table["negatives"].list.len()) == {7}
-    assert all(kinds.to_list() == sorted(kinds) for kinds in table["negative_kinds"])  # provided before random

@@ -1,48 +1,15 @@
 """WikiOmnia: both layouts of its file, summaries with several questions, and the title in the document."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 from builders.errors import SourceError
-from builders.reading import json as json_reader
 from builders.training.wikiomnia import CONFIG
-from tests.support.training import build_golden, count_dropped, rows_of, table_of
+from tests.support.training import build_golden, count_dropped, rows_of
 
 NAME = "wikiomnia-contrastive"
 FILE = "dummy/wikiomnia_ruT5_filtered/wikiomnia_ruT5_filtered_train.json"
-
-
-def as_array(raw: Path) -> None:
-    """Write the lines of the golden sample as one array."""
-    records = [json.loads(line) for line in (raw / FILE).read_bytes().splitlines()]
-    (raw / FILE).write_text(json.dumps(records, ensure_ascii=False, indent=1), "utf-8")
-
-
-@pytest.mark.parametrize("size", [100, json_reader.BATCH], ids=["in small batches", "in one batch"])
-def test_an_array_and_lines_give_the_same_rows(size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = build_golden(NAME, tmp_path / "lines")
-    monkeypatch.setattr(json_reader, "BATCH", size)
-    tables = build_golden(NAME, tmp_path / "array", as_array)
-    assert table_of(tables).equals(table_of(expected))
-    assert tables.dropped == expected.dropped
-    assert tables.observed == expected.observed
-
-
-def test_rows_with_one_summary_are_not_each_others_negatives(tmp_path: Path) -> None:
-    rows = table_of(build_golden(NAME, tmp_path, negatives=20))
-    first, second = (rows.row(number, named=True) for number in (0, 1))
-    assert first["positives"] == second["positives"]
-    assert set(first["negatives"]) == set(second["negatives"])
-    assert not set(first["positives"]) & set(first["negatives"])
-    assert len(set(first["negatives"])) == len(first["negatives"])
-
-
-def test_a_larger_sample_has_the_rows_of_a_smaller_one(tmp_path: Path) -> None:
-    samples = [set(rows_of(build_golden(NAME, tmp_path / str(n), rows=n), CONFIG)) for n in (3, 6, 9, 100)]
-    assert samples[0] < samples[1] < samples[2] < samples[3]
-    assert samples[3] == {0, 1, 3, 4, 7, 8, 9, 10, 11, 13, 14, 15}
 
 
 def test_the_title_can_be_the_first_line_of_the_document(tmp_path: Path) -> None:

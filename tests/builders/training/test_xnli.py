@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from builders.errors import SourceError
-from tests.support.training import build_golden, table_of
+from tests.support.training import build_golden
 
 TRAIN = "ru/train-00000-of-00001.parquet"
 
@@ -17,33 +17,8 @@ def with_first_label(label: int | None, raw: Path) -> None:
     frame.with_columns(label=first).write_parquet(raw / TRAIN)
 
 
-def test_two_entailments_of_a_premise_are_two_rows_with_the_same_negatives(tmp_path: Path) -> None:
-    rows = table_of(build_golden("xnli-contrastive", tmp_path)).filter(query="Она , кажется , ушла домой .")
-    assert rows["positives"].to_list() == [["Её нет на месте ."], ["Она больше не здесь ."]]
-    assert rows["negatives"].to_list() == [["Она всё ещё здесь .", "она всё ещё здесь"]] * 2
-
-
-def test_the_rows_with_a_contradiction_are_counted(tmp_path: Path) -> None:
-    tables = build_golden("xnli-contrastive", tmp_path)
-    rows = table_of(tables)
-    assert tables.observed["rows with a contradiction in the source"] == 10
-    assert rows.filter(pl.col("negatives").list.len() > 0).height == 7, (
-        "one of the eight repeats a premise and hypothesis"
-    )
-
-
 @pytest.mark.parametrize("label", [3, -1])
 def test_another_label_is_refused_with_its_record(label: int, tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="unknown label") as caught:
         build_golden("xnli-contrastive", tmp_path, lambda raw: with_first_label(label, raw))
     assert "record 1" in str(caught.value.where)
-
-
-def test_a_text_that_was_not_measured_is_refused_with_the_command(tmp_path: Path) -> None:
-    def add_a_row(raw: Path) -> None:
-        frame = pl.read_parquet(raw / TRAIN)
-        frame.extend(frame.head(1).with_columns(hypothesis=pl.lit("Новый текст ."))).write_parquet(raw / TRAIN)
-
-    with pytest.raises(SourceError, match="1 text not measured") as caught:
-        build_golden("xnli-contrastive", tmp_path, add_a_row)
-    assert "embedding-datasets decide xnli --raw-dir DIR" in str(caught.value)

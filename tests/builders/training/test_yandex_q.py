@@ -3,7 +3,7 @@
 import gzip
 from pathlib import Path
 
-from builders.training.yandex_q import QA, TITLE_BODY
+from builders.training.yandex_q import QA
 from tests.support.training import build_golden, rows_of
 
 NAME = "yandex-q-contrastive"
@@ -16,21 +16,6 @@ def test_the_query_is_the_title_else_the_text_and_with_body_both(tmp_path: Path)
     assert title[600002][0] == whole[600002][0] == "Зачем коту усы?"
     assert title[600017][0] == "Когда сажать чеснок?"
     assert whole[600017][0] == "Когда сажать чеснок?\nОсенью или весной?"
-
-
-def test_references_are_replaced_once_and_tags_stay_and_are_counted(tmp_path: Path) -> None:
-    tables = build_golden(NAME, tmp_path)
-    assert rows_of(tables, TITLE_BODY)[600001][1] == ['Хочу понять "простыми\xa0словами" &amp; кратко.']
-    assert rows_of(tables, TITLE_BODY)[600007][1] == ["Люблю <i>детективы</i> и стихи."]
-    assert rows_of(tables, QA)[600002][1] == ["Для красоты, <b>наверное</b>."]
-    assert tables.observed[f"positives of {QA} with HTML tags"] == 1
-    assert tables.observed[f"positives of {TITLE_BODY} with HTML tags"] == 1
-
-
-def test_an_approved_answer_without_text_gives_way_to_the_others(tmp_path: Path) -> None:
-    answers = rows_of(build_golden(NAME, tmp_path), QA)
-    assert answers[600001][1] == ["Так устроен глаз."]
-    assert answers[600015][1] == ["Запишитесь в кружок."]
 
 
 def test_answers_that_serve_several_questions_are_counted(tmp_path: Path) -> None:

@@ -66,73 +66,45 @@ def test_a_file_that_would_be_loaded_with_a_release_is_named(
     assert found == faults
 
 
-def other_files(front_matter: dict[str, Any]) -> None:
-    front_matter["configs"][0]["data_files"][0]["path"] = "data/test-*"
+def files(front_matter: dict[str, Any]) -> Any:
+    """The first entry of data_files of the first config."""
+    return front_matter["configs"][0]["data_files"][0]
 
 
-def no_split(front_matter: dict[str, Any]) -> None:
-    front_matter["configs"][0]["data_files"].pop()
-
-
-def no_configs(front_matter: dict[str, Any]) -> None:
-    del front_matter["configs"]
-
-
-def another_config(front_matter: dict[str, Any]) -> None:
-    front_matter["configs"].append({"config_name": "all", "data_files": "data/*.parquet"})
-
-
-def no_default(front_matter: dict[str, Any]) -> None:
-    front_matter["configs"][0]["config_name"] = "main"
-
-
-def twice(front_matter: dict[str, Any]) -> None:
-    front_matter["configs"][0]["data_files"][0]["path"] = ["data/train-*", "data/train-0*"]
-
-
-def fewer_columns(front_matter: dict[str, Any]) -> None:
-    front_matter["configs"][0]["columns"] = ["text"]
-
-
-def another_type(front_matter: dict[str, Any]) -> None:
-    front_matter["dataset_info"][0]["features"][0]["dtype"] = "int64"
-
-
-def another_count(front_matter: dict[str, Any]) -> None:
-    front_matter["dataset_info"][0]["splits"][0]["num_examples"] += 1
-
-
-def another_info(front_matter: dict[str, Any]) -> None:
-    front_matter["dataset_info"][0]["config_name"] = "main"
-
-
-def malformed_info(front_matter: dict[str, Any]) -> None:
-    front_matter["dataset_info"][0]["features"] = 3
-
-
-def a_url(front_matter: dict[str, Any]) -> None:
-    front_matter["configs"][0]["data_files"][0]["path"] = "https://example.org/x.parquet"
+EVERYTHING = {"config_name": "all", "data_files": "data/*.parquet"}
 
 
 @pytest.mark.parametrize(
     ("edit", "words"),
     [
-        (other_files, ["data/test-00000-of-00001.parquet would be loaded as default/train, holds other rows in the manifest",
-                       "data/train-00000-of-00001.parquet would not be loaded as default/train"]),
-        (no_split, ["default/test would not be loaded"]),
-        (another_config, ["the config all would be loaded, and the manifest does not name it"]),
-        (no_default, ["the config main would be loaded", "the config default would not be loaded"]),
-        (twice, ["data/train-00000-of-00001.parquet would be loaded 2 times as default/train"]),
-        (fewer_columns, ["README.md: `columns` of the config default changes what is loaded"]),
-        (another_type, ["README.md: dataset_info of default: columns text int64, "]),
-        (another_count, ["README.md: dataset_info of default: rows train "]),
-        (another_info, ["README.md: dataset_info names the config main, which is not in the manifest"]),
-        (malformed_info, ["README.md: load_dataset would fail: malformed `dataset_info`"]),
-        (a_url, ["README.md: load_dataset would fail: the front matter names files outside the dataset (https://"]),
+        (lambda card: files(card).update(path="data/test-*"),
+         ["data/test-00000-of-00001.parquet would be loaded as default/train, holds other rows in the manifest",
+          "data/train-00000-of-00001.parquet would not be loaded as default/train"]),
+        (lambda card: card["configs"][0]["data_files"].pop(), ["default/test would not be loaded"]),
+        (lambda card: card["configs"].append(EVERYTHING),
+         ["the config all would be loaded, and the manifest does not name it"]),
+        (lambda card: card["configs"][0].update(config_name="main"),
+         ["the config main would be loaded", "the config default would not be loaded"]),
+        (lambda card: files(card).update(path=["data/train-*", "data/train-0*"]),
+         ["data/train-00000-of-00001.parquet would be loaded 2 times as default/train"]),
+        (lambda card: card["configs"][0].update(columns=["text"]),
+         ["README.md: `columns` of the config default changes what is loaded"]),
+        (lambda card: card["dataset_info"][0]["features"][0].update(dtype="int64"),
+         ["README.md: dataset_info of default: columns text int64, "]),
+        (lambda card: card["dataset_info"][0]["splits"][0].update(num_examples=0),
+         ["README.md: dataset_info of default: rows train "]),
+        (lambda card: card["dataset_info"][0].update(config_name="main"),
+         ["README.md: dataset_info names the config main, which is not in the manifest"]),
+        (lambda card: card["dataset_info"][0].update(features=3),
+         ["README.md: load_dataset would fail: malformed `dataset_info`"]),
+        (lambda card: files(card).update(path="https://example.org/x.parquet"),
+         ["README.md: load_dataset would fail: the front matter names files outside the dataset (https://"]),
     ],
+    ids=["other files", "no split", "another config", "no default", "twice", "fewer columns", "another type", "another count",
+         "another info", "malformed info", "an address"],
 )  # fmt: skip
 def test_an_edited_front_matter_that_loads_something_else_is_named(
-    golden_release: Any, edit: Callable[[dict[str, Any]], None], words: list[str]
+    golden_release: Any, edit: Callable[[dict[str, Any]], object], words: list[str]
 ) -> None:
     manifest, front_matter = release_of(golden_release)
     edit(front_matter)
@@ -144,10 +116,10 @@ def test_an_edited_front_matter_that_loads_something_else_is_named(
 
 def test_without_configs_the_splits_are_those_that_the_names_of_files_tell(golden_release: Any) -> None:
     manifest, front_matter = release_of(golden_release)
-    no_configs(front_matter)
+    del front_matter["configs"]
     assert find_loading_faults(listing(manifest), card_of(front_matter), manifest) == []
     retrieval, front_matter = release_of(golden_release, "rubq-retrieval")
-    no_configs(front_matter)
+    del front_matter["configs"]
     found = find_loading_faults(listing(retrieval), card_of(front_matter), retrieval)
     assert "the config corpus would not be loaded" in found
 
