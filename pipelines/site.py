@@ -69,7 +69,9 @@ def parser() -> argparse.ArgumentParser:
         help="where the site will be on the web; previews of links need it for their picture",
     )
     arguments.add_argument(
-        "--docs", action="store_true", help="with the documentation in its folder docs/; needs the extra `docs`, in a checkout"
+        "--docs",
+        action="store_true",
+        help="with the documentation in its folder docs/; needs the extra `docs`, in a checkout",
     )
     arguments.add_argument("--json", action="store_true", help="one JSON object on stdout, for programs")
     return arguments

@@ -49,7 +49,12 @@ def _environment(folder: Path, code: Path) -> dict[str, str]:
         (programs / name).write_text(f'#!/bin/sh\nexec "{sys.executable}"{arguments} "$@"\n')
         (programs / name).chmod(0o755)
     caches = {name: str(folder / "cache" / name) for name in ("EMBEDDING_DATASETS_CACHE", "HF_HOME")}
-    settings = {"HF_ENDPOINT": "http://127.0.0.1:9", "PYTHONPATH": str(code), "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "80"}
+    settings = {
+        "HF_ENDPOINT": "http://127.0.0.1:9",
+        "PYTHONPATH": str(code),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "COLUMNS": "80",
+    }
     return os.environ | caches | settings | {"PATH": f"{programs}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8"}
 
 
@@ -68,7 +73,9 @@ def _execute(notebook: Path, work: Path, environment: dict[str, str]) -> str:
     import nbformat
 
     content = nbformat.read(notebook, 4)
-    client = nbclient.NotebookClient(content, timeout=300, record_timing=False, resources={"metadata": {"path": str(work)}})
+    client = nbclient.NotebookClient(
+        content, timeout=300, record_timing=False, resources={"metadata": {"path": str(work)}}
+    )
     client.execute(env=environment)
     content.metadata.pop("language_info")
     for cell in content.cells:
