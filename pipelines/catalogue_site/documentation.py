@@ -27,7 +27,7 @@ def write_documentation(folder: Path, root: Path = installation.ROOT) -> None:
     """
     if not installation.is_checkout(root):
         todo = "run the command in a checkout of the repository"
-        raise UsageError("the documentation is not part of an installed package", where=root, todo=todo)
+        raise UsageError("the documentation is not part of an installed package", where=str(root), todo=todo)
     if find_spec("zensical") is None:
         todo = f"pip install '{installation.NAME}[docs]'"
         raise UsageError("the documentation cannot be built", found="not installed: zensical", todo=todo)
@@ -41,7 +41,7 @@ def write_documentation(folder: Path, root: Path = installation.ROOT) -> None:
         )
         if done.returncode:
             found = COLORS.sub("", done.stdout + done.stderr)
-            raise ReleaseError("the documentation cannot be built", where=root / "docs", found=found)
+            raise ReleaseError("the documentation cannot be built", where=str(root / "docs"), found=found)
         shutil.copytree(work / "site", folder)
         for name in copied:  # zensical leaves out folders like .github
             if name.suffix != ".md":
