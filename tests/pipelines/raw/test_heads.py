@@ -98,8 +98,7 @@ def test_the_footer_of_a_parquet_file_tells_its_rows_and_the_first_row_group_is_
     assert (head.records, head.is_cut, head.failure, size) == (20_000, True, "", len(server.files["/file"]))
     assert read < BUDGET
     path = raw_settings.cache / "heads" / "a.parquet"
-    rows = read_parquet(Raw("a", path), {"id": pl.Int64(), "text": pl.String()})
-    assert rows.to_dicts() == ROWS[:100]
+    assert read_parquet(Raw("a", path), {"id": pl.Int64(), "text": pl.String()}).to_dicts() == ROWS[:100]
 
 
 def test_a_row_group_beyond_the_budget_is_not_read(

@@ -28,7 +28,7 @@ from pipelines.raw.missing_files import (
     total_size,
 )
 from pipelines.raw.settings import RawSettings
-from tests.support.raw_files import sha256, write
+from tests.support.raw_files import error_of, sha256, write
 from tests.support.releases import NAMES, definition_of
 
 
@@ -149,8 +149,7 @@ def test_a_build_of_several_datasets_gives_a_line_to_each_and_lists_the_files_at
 ) -> None:
     names = ("georeview-classification", "georeview-clustering-p2p", "genie-reranking")
     assert run(build.main, raw, monkeypatch, *names, "--output", str(tmp_path / "outputs")) == 3
-    text = capfd.readouterr().err
-    lines, summary = text.split("3 datasets: ")
+    lines, summary = capfd.readouterr().err.split("3 datasets: ")
     assert lines == "".join(f"error: {name}@2.0.0: a raw file is missing, see below\n" for name in names)
     assert summary.startswith("3 failed: 2 raw files are missing\n\nto download: 1 file, 378.7 MB\n")
     assert summary.count("geo-reviews-dataset-2023.tskv") == 1
@@ -325,7 +324,6 @@ def test_a_person_at_a_terminal_is_asked_before_a_large_download_and_a_script_is
     if goes_on:
         assert command.main() == 3
     else:
-        with pytest.raises(SourceError, match="nothing was downloaded"):
-            command.main()
+        assert "nothing was downloaded" in str(error_of(command.main))
     assert bool(tried) == goes_on
     assert "to download: 6 files, 3.7 GB, about 6 min 10 s" in capsys.readouterr().err

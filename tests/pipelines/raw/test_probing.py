@@ -217,8 +217,7 @@ def test_what_has_changed_since_the_first_probe_stays_reported(
 def test_a_new_address_or_pin_is_not_compared_with_the_old_one(server: FaultyServer, raw_settings: RawSettings) -> None:
     ask(raw_settings, serve(server))
     server.files["/other.jsonl"] = OTHER
-    moved = https(f"{server.url}/other.jsonl", name="file.jsonl")
-    assert state(raw_settings, moved)[0] == "unknown"
+    assert state(raw_settings, https(f"{server.url}/other.jsonl", name="file.jsonl"))[0] == "unknown"
     server.files[PATH] = OTHER
     assert state(raw_settings, serve(server, OTHER, sha256=sha256(OTHER)))[0] == "unknown"
 
@@ -227,8 +226,7 @@ def test_files_fetched_by_hand_are_not_asked_for_and_archives_once(
     server: FaultyServer, raw_settings: RawSettings
 ) -> None:
     archive = serve(server, name="files.zip")
-    files = [by_hand("b.txt", "Please ask."), member(archive, "x"), member(archive, "y")]
-    probed = ask(raw_settings, *files)
+    probed = ask(raw_settings, by_hand("b.txt", "Please ask."), member(archive, "x"), member(archive, "y"))
     assert {file.name: file.judgement.state for file in probed} == {
         "demo/b.txt": "by hand",
         "demo/files.zip": "unknown",
