@@ -1,4 +1,6 @@
-"""A repository after it was published: `check --org` names each difference from the record, `publish --repair` ends it."""
+"""A repository after it was published: `check --org` names each difference from the record, `publish --repair` ends it. What the
+Hub's API and git do to it, on the loopback Hub whose repositories are git's.
+"""
 
 import json
 import shutil
@@ -8,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from huggingface_hub import HfApi
 
 from builders.errors import PublishError
 from pipelines.hub import client
@@ -19,7 +22,9 @@ from pipelines.hub.revisions import Expectations, Repository
 from pipelines.release import ledger
 from pipelines.release.ledger import read_ledger
 from tests.support.loopback_hub import WRITER, Fault, LoopbackHub, Repo
-from tests.support.publishing import FAULTS, REPO, TERRA, Recovery, patience, publish, with_manifest
+from tests.support.publishing import FAULTS, REPO, TERRA, Recovery, Versions, patience, verified_hash, with_manifest
+from tests.support.second_hub import second_hub
+from tests.support.second_hub_api import Hub
 
 BRANCH = "release-v1.0.0"
 
@@ -52,6 +57,11 @@ class World(NamedTuple):
         connection = client.connect(PublishError, endpoint=self.hub.url, token=WRITER, patience=patience(waits, read=1))
         return repair(Repository(repo, TERRA, self.ledger), self.cache, connection, dry_run=dry_run)
 
+    def restore(self) -> None:
+        """Bring it back, and assert that nothing is wrong with it then."""
+        self.repair()
+        assert self.check().state == "sound"
+
     def check(self, *, repo: str = REPO, observe: bool = False) -> PublishedDataset:
         """What `check --org` says of the repository."""
         connection = client.connect(endpoint=self.hub.url, token=WRITER, patience=patience(read=5))
@@ -70,13 +80,12 @@ def problems(checked: PublishedDataset) -> dict[str, list[str]]:
 
 
 @pytest.fixture
-def world(hub: LoopbackHub, options: PublishOptions, releases: Any, tmp_path: Path) -> World:
-    dataset, outcomes = releases()
-    built = {version: with_manifest(outcome, tmp_path) for version, outcome in outcomes.items()}
+def world(hub: LoopbackHub, options: PublishOptions, terra: Versions, tmp_path: Path) -> World:
+    built = {version: with_manifest(outcome, tmp_path) for version, outcome in terra.outcomes.items()}
     assert options.ledger is not None
 
     def publish_version(version: str, **timeouts: Any) -> Publication[Plan]:
-        return publish(hub, dataset, built[version], replace(options, sample=False), **timeouts)
+        return terra.publish(built[version], sample=False, **timeouts)
 
     publish_version("2.0.0")
     publish_version("1.0.0")
@@ -105,9 +114,8 @@ def test_a_deleted_tag_is_restored_at_the_recorded_commit_wherever_it_lives(
     if by_publishing:
         assert world.publish(version).state == "published"
     else:
-        world.repair()
+        world.restore()
     assert (world.tag(version), len(world.repo.commits)) == (commit, commits)
-    assert world.check().state == "sound"
     last = world.events()[-1]
     assert (last["event"], last["commit"]) == ("restore" if by_publishing else "repair", commit)
     assert last["why"] == "the tag was missing"
@@ -135,9 +143,8 @@ def test_a_squash_that_moved_the_tags_is_recorded_with_the_reason(world: World) 
     world.repo.tags["v2.0.0"] = new = world.hub.squash(REPO)
     world.hub.forget(REPO, gone)
     assert "moved: it is on commit" in problems(world.check())["v2.0.0"][0]
-    world.repair()
+    world.restore()
     assert world.events()[-1]["why"] == f"commit {gone} is gone; {new} holds the same rows"
-    assert world.check().state == "sound"
 
 
 @pytest.mark.both_hubs
@@ -149,10 +156,9 @@ def test_a_moved_tag_is_put_back_and_what_it_was_on_is_kept(world: World) -> Non
     ]  # fmt: skip
     with pytest.raises(PublishError, match="is on another commit than the one that was published"):
         world.publish("1.0.0")
-    world.repair()
+    world.restore()
     assert world.tag("1.0.0") == recorded
     assert world.repo.tags[f"set-aside-v1.0.0-{theirs[:12]}"] == theirs
-    assert world.check().state == "sound"
 
 
 def test_a_dry_run_of_a_repair_changes_nothing(world: World) -> None:
@@ -180,19 +186,17 @@ def test_an_annotated_tag_is_named_and_replaced_by_a_plain_one(world: World) -> 
     [what] = problems(world.check())["v1.0.0"]
     assert what == f"an annotated tag: the Hub names the tag object {'e' * 40}, and not the commit {world.tag('1.0.0')}"
     commit = world.tag("1.0.0")
-    world.repair()
+    world.restore()
     assert (world.tag("1.0.0"), world.repo.annotated) == (commit, {})
-    assert world.check().state == "sound"
 
 
 @pytest.mark.both_hubs
 def test_a_tag_that_holds_another_version_is_set_aside(world: World) -> None:
     world.repo.tags["v9.9.9"] = world.tag("2.0.0")
     assert f"holds {TERRA}@2.0.0" in problems(world.check())["v9.9.9"]
-    world.repair()
+    world.restore()
     assert "v9.9.9" not in world.repo.tags
     assert world.repo.tags[f"set-aside-v9.9.9-{world.tag('2.0.0')[:12]}"] == world.tag("2.0.0")
-    assert world.check().state == "sound"
 
 
 @pytest.mark.both_hubs
@@ -205,10 +209,9 @@ def test_main_that_shows_an_older_version_is_named_and_gets_the_files_of_the_new
     with pytest.raises(PublishError, match=r"main holds 1\.0\.0, and v2\.0\.0 is newer") as caught:
         world.publish("2.0.0")
     assert "publish --repair" in (caught.value.todo or "")
-    world.repair()
+    world.restore()
     assert world.hub.tree(REPO) == {**newest, "figure.png": b"PNG"}, "files of others stay"
     assert world.events()[-1]["why"] == "main was behind v2.0.0, at 1.0.0"
-    assert world.check().state == "sound"
     assert world.publish("2.0.0").state == "already published"
 
 
@@ -246,11 +249,9 @@ TheirTag = tuple[World, str]  # a dataset of theirs that was taken over, and the
 
 
 @pytest.fixture
-def their_tag(hub: LoopbackHub, options: PublishOptions, releases: Any, tmp_path: Path) -> TheirTag:
-    dataset, outcomes = releases()
+def their_tag(hub: LoopbackHub, options: PublishOptions, terra: Versions, tmp_path: Path) -> TheirTag:
     theirs = hub.create(REPO, {"train.jsonl": b"{}\n"})
-    taking_over = replace(options, sample=False, take_over=True)
-    publish(hub, dataset, with_manifest(outcomes["2.0.0"], tmp_path), taking_over)
+    terra.publish(with_manifest(terra.outcomes["2.0.0"], tmp_path), sample=False, take_over=True)
     assert options.ledger is not None
     return World(hub, options.ledger, options.cache, lambda: None), theirs  # type: ignore[arg-type,return-value]
 
@@ -288,10 +289,9 @@ def test_the_tag_of_a_take_over_that_a_squash_moved_is_recorded_where_it_is(thei
     moved = world.repo.add("other", replace(world.repo.commits.pop(theirs), title="squashed"))
     world.repo.tags["before-embedding-datasets"] = moved
     assert problems(world.check()).keys() == {"before-embedding-datasets"}
-    world.repair()
+    world.restore()
     last = world.events(tag="before-embedding-datasets")[-1]
     assert (last["commit"], last["why"]) == (moved, f"commit {theirs} is gone, and the tag is on {moved}")
-    assert world.check().state == "sound"
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
@@ -377,3 +377,66 @@ def test_a_ref_keeps_its_name_until_its_commit_has_another(world: World, kind: s
     world.hub.stop_failing()
     world.repair()
     assert refs[f"set-aside-v1.0.0-{theirs[:12]}"] == theirs
+
+
+D = {"repo_id": REPO, "repo_type": "dataset"}
+
+
+ON_GIT = pytest.mark.parametrize("hub", [second_hub], indirect=True, ids=["second"])
+
+
+@pytest.fixture
+def api(hub: Hub) -> HfApi:
+    return HfApi(hub.url, token=WRITER)
+
+
+@ON_GIT
+@pytest.mark.usefixtures("first_published")
+def test_a_pull_request_is_tagged_at_the_commit_that_the_hub_merged_it_as(
+    hub: Hub, api: HfApi, terra: Versions
+) -> None:
+    opened = terra.publish("2.0.0", create_pr=True)
+    api.merge_pull_request(**D, discussion_num=1)
+    assert terra.publish("2.0.0", create_pr=True).state == "published"
+    repository = hub.repos[REPO]
+    assert repository.tags["v2.0.0"] == repository.branches["main"] != opened.commit
+    assert repository.commits[repository.branches["main"]].parent == repository.tags["v1.0.0"]
+    assert terra.publish("2.0.0").state == "already published"
+
+
+@ON_GIT
+@pytest.mark.usefixtures("first_published")
+def test_a_draft_with_our_release_is_taken_for_our_pull_request(hub: Hub, api: HfApi, terra: Versions) -> None:
+    terra.publish("2.0.0", create_pr=True)
+    hub.repos[REPO].discussions[0]["status"] = "draft"
+    assert terra.publish("2.0.0", create_pr=True).url.endswith("/discussions/1")
+    assert [one.ref for one in api.list_repo_refs(**D, include_pull_requests=True).pull_requests or []] == ["refs/pr/1"]
+
+
+@ON_GIT
+@pytest.mark.usefixtures("first_published")
+def test_a_squash_of_main_keeps_the_tags_and_what_is_lost_is_published_again(
+    hub: Hub, api: HfApi, terra: Versions
+) -> None:
+    terra.publish("2.0.0")
+    tags = dict(hub.repos[REPO].tags)
+    api.super_squash_history(**D)
+    for outcome in terra.outcomes.values():
+        assert terra.publish(outcome).state == "already published"
+    assert hub.repos[REPO].tags == tags
+    hub.repos[REPO].tags.clear()
+    hub.forget(REPO, tags["v1.0.0"])
+    for version, outcome in terra.outcomes.items():
+        assert terra.publish(outcome).state == "published"
+        assert verified_hash(hub.tree(REPO, f"v{version}")) == outcome.manifest.content_sha256
+    assert hub.repos[REPO].tags["v2.0.0"] == hub.repos[REPO].branches["main"]
+
+
+@ON_GIT
+@pytest.mark.usefixtures("first_published")
+def test_an_annotated_tag_is_a_tag_where_the_hub_names_its_commit(hub: Hub, api: HfApi, terra: Versions) -> None:
+    commit = hub.repos[REPO].tags.pop("v1.0.0")
+    api.create_tag(**D, tag="v1.0.0", revision=commit, tag_message="by hand")
+    assert hub.repos[REPO].git.git("cat-file", "-t", "v1.0.0") == b"tag\n"
+    again = terra.publish("1.0.0")
+    assert (again.state, again.commit) == ("already published", commit)
