@@ -191,6 +191,14 @@ def changed_corpus(frames: Frames) -> Frames:
     return frames | {"corpus": {"test": pl.concat([corpus.with_columns(text), added])}}
 
 
+def refused(words: str, call: Callable[..., object], *arguments: Any, **options: Any) -> PublishError:
+    """Assert that a call fails with these words, and return the error."""
+    with pytest.raises(PublishError) as caught:
+        call(*arguments, **options)
+    assert words in str(caught.value)
+    return caught.value
+
+
 @dataclass(frozen=True)
 class Versions:
     """Versions of a dataset, built once, that a test publishes to a Hub with these options.

@@ -24,14 +24,13 @@ from pipelines.hub.planning import PublishOptions
 from pipelines.process import installation
 from pipelines.release import folder
 from tests.support.loopback_hub import EXPIRED, READER, WRITER, Answer, Blob, Commit, Fault, LoopbackHub, Repo
-from tests.support.publishing import REPO, TERRA, Recovery, Versions, patience, verified_hash, with_manifest
+from tests.support.publishing import REPO, TERRA, Recovery, Versions, patience, refused, verified_hash, with_manifest
 from tests.support.raw_files import error_of
 
 
 def test_a_missing_token_is_an_error_that_names_hf_token(hub: LoopbackHub, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(PublishError, match="no token to publish with") as caught:
-        publishing.login(endpoint=hub.url)
-    assert "HF_TOKEN" in str(caught.value)
+    error = refused("no token to publish with", publishing.login, endpoint=hub.url)
+    assert "HF_TOKEN" in str(error)
     monkeypatch.setenv("HF_TOKEN", WRITER)
     assert publishing.login(endpoint=hub.url).api.token == WRITER
 
@@ -50,16 +49,16 @@ def test_nothing_is_published_or_fetched_offline(monkeypatch: pytest.MonkeyPatch
     from huggingface_hub import constants
 
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    with pytest.raises(PublishError, match="connections to the Hub are disabled"):
-        publishing.login(token=WRITER)
+    refused("connections to the Hub are disabled", publishing.login, token=WRITER)
     assert "connections to the Hub are disabled" in str(error_of(client.connect))
 
 
 def test_an_expired_token_is_reported_in_the_words_of_the_hub_without_the_token(hub: LoopbackHub) -> None:
-    with pytest.raises(PublishError, match="identifying the token failed") as caught:
-        publishing.login(endpoint=hub.url, token=EXPIRED, patience=patience())
-    assert caught.value.found == "the Hub answered 401 Unauthorized: User access token [token] has expired"
-    assert "log in again" in str(caught.value)
+    error = refused(
+        "identifying the token failed", publishing.login, endpoint=hub.url, token=EXPIRED, patience=patience()
+    )
+    assert error.found == "the Hub answered 401 Unauthorized: User access token [token] has expired"
+    assert "log in again" in str(error)
 
 
 def test_the_error_for_a_commit_that_the_token_may_not_make_names_the_repository(
@@ -79,8 +78,7 @@ def test_waiting_times_follow_the_server_for_up_to_an_hour(hub: LoopbackHub) -> 
         assert repository.snapshot(connection, "org/nothing") is None
         assert waits.pop() == seconds
     hub.fail(0, Fault(status=503), always=True)
-    with pytest.raises(PublishError, match="run the same command again later"):
-        repository.snapshot(connection, "org/nothing")
+    refused("run the same command again later", repository.snapshot, connection, "org/nothing")
     assert waits == [1, 2, 4]
 
 
@@ -113,9 +111,15 @@ def test_a_hub_that_asks_for_more_than_an_hour_is_an_error_that_says_when_to_com
         "/tag/",
     ):
         hub.fail_at = {path: busy}
-        with pytest.raises(PublishError, match="answered 503") as caught:
-            publishing.publish(terra.dataset, terra.outcomes["1.0.0"].release_dir, terra.options, connection)
-        assert caught.value.todo == "run the same command again after 2026-03-05 12:00 UTC"
+        error = refused(
+            "answered 503",
+            publishing.publish,
+            terra.dataset,
+            terra.outcomes["1.0.0"].release_dir,
+            terra.options,
+            connection,
+        )
+        assert error.todo == "run the same command again after 2026-03-05 12:00 UTC"
     assert waits + online == []
 
 
@@ -210,9 +214,8 @@ def test_a_listing_that_stalls_ends_too(hub: LoopbackHub, terra: Versions) -> No
     terra.publish("1.0.0")
     connection = client.connect(PublishError, endpoint=hub.url, token=WRITER, patience=patience(retries=0, read=0.1))
     hub.fail_at["/commits/"] = Fault(stall=True)
-    with pytest.raises(PublishError, match="reading its history failed") as caught:
-        repository.list_commits(connection, REPO)
-    assert caught.value.found == STOPPED
+    error = refused("reading its history failed", repository.list_commits, connection, REPO)
+    assert error.found == STOPPED
 
 
 @pytest.mark.parametrize("path", ["/repos/create", "/commit/", "/tag/"])

@@ -30,7 +30,7 @@ from pipelines.raw.settings import RawSettings
 from tests.support import processes
 from tests.support.benchmark_tables import classification
 from tests.support.loopback_hub import WRITER, Fault, LoopbackHub
-from tests.support.publishing import patience, try_with_faults
+from tests.support.publishing import patience, refused, try_with_faults
 from tests.support.raw_files import error_of, source_of
 
 REPO = "org/index-mteb-2.26"
@@ -101,13 +101,11 @@ def test_a_tag_is_never_of_another_index_and_the_newest_version_is_on_main(
 ) -> None:
     before = index.read_bytes()
     index_tables([classification("reviews", ["a corrected text"], [0])], index, record=RECORD)
-    with pytest.raises(PublishError, match=r"v1\.0\.0 is another index"):
-        publish_index(index_to_publish(index, "1.0.0"), OPTIONS, connect())
+    refused("v1.0.0 is another index", publish_index, index_to_publish(index, "1.0.0"), OPTIONS, connect())
     publish_index(index_to_publish(index, "1.1.0"), OPTIONS, connect())
     assert hub.tree(REPO)["index.parquet"] == index.read_bytes() != before
     assert hub.tree(REPO, "v1.0.0")["index.parquet"] == before
-    with pytest.raises(PublishError, match="a newer version is published"):
-        publish_index(index_to_publish(index, "1.0.1"), OPTIONS, connect())
+    refused("a newer version is published", publish_index, index_to_publish(index, "1.0.1"), OPTIONS, connect())
     (tmp_path / "no.index").write_bytes(b"PAR1")
     assert "cannot be read" in str(error_of(index_to_publish, tmp_path / "no.index", "1.0.0"))
 
@@ -116,8 +114,7 @@ def test_a_tag_is_never_of_another_index_and_the_newest_version_is_on_main(
 def test_a_repository_of_others_is_refused(hub: LoopbackHub, index: Path, connect: Callable[[], Any]) -> None:
     hub.commit(REPO, {"data/train.csv": b"of somebody else"})
     index_tables([classification("reviews", ["a corrected text"], [0])], index)
-    with pytest.raises(PublishError, match="the repository holds other files"):
-        publish_index(index_to_publish(index, "1.1.0"), OPTIONS, connect())
+    refused("the repository holds other files", publish_index, index_to_publish(index, "1.1.0"), OPTIONS, connect())
 
 
 @pytest.mark.parametrize("fault", [Fault(status=500, executed=True), Fault(status=503), Fault(cut_answer=10)])

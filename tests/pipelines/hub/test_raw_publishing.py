@@ -25,7 +25,7 @@ from pipelines.raw.mirrors import parse_mirrors
 from pipelines.raw.settings import RawSettings
 from tests.support import loopback_hub
 from tests.support.loopback_hub import WRITER, Fault, LoopbackHub
-from tests.support.publishing import patience, try_with_faults
+from tests.support.publishing import patience, refused, try_with_faults
 from tests.support.raw_files import CONTENT, OTHER, error_of, git_blob, make_zip, sha256, source_of, write
 
 REPO = "org/raw-demo"
@@ -165,9 +165,8 @@ def test_a_digest_must_be_known_to_the_source_or_to_the_committed_lock_file(
 ) -> None:
     write(settings.cache / "raw.lock.json", json.dumps({"demo/file.jsonl": _entry()}).encode())
     unknown = source_of(https(URL))
-    with pytest.raises(PublishError, match="no raw file can be mirrored") as caught:
-        plan(hub, settings, unknown)
-    assert caught.value.found == "file.jsonl: no digest of it is known"
+    error = refused("no raw file can be mirrored", plan, hub, settings, unknown)
+    assert error.found == "file.jsonl: no digest of it is known"
     write(settings.lock, json.dumps({"demo/file.jsonl": _entry()}).encode())
     assert PATH in plan(hub, settings, unknown).writes
 
@@ -246,8 +245,7 @@ def test_a_file_that_changes_after_it_was_verified_is_never_sent(
     digests = {"sha256": sha256(CONTENT), "git_blob": git_blob(CONTENT)}
     hub.create(REPO, {})
     monkeypatch.setattr("pipelines.hub.raw_publishing.make_raw_plan", plan_and_change)
-    with pytest.raises(PublishError, match="has changed meanwhile"):
-        mirror(hub, settings, source_of(https(URL, **{kind: digests[kind]})))
+    refused("has changed meanwhile", mirror, hub, settings, source_of(https(URL, **{kind: digests[kind]})))
     assert hub.tree(REPO).keys() <= {".gitattributes"}
 
 
@@ -264,9 +262,8 @@ def test_terms_that_are_not_known_to_permit_sharing_are_refused_unless_private_o
     hub: LoopbackHub, settings: RawSettings, name: str
 ) -> None:
     source = replace(source_of(FILE), license=name, license_note="Ask the authors.")
-    with pytest.raises(PublishError, match=f"licence {name} is not known to permit sharing") as caught:
-        mirror(hub, settings, source)
-    assert caught.value.found == "Ask the authors."
+    error = refused(f"licence {name} is not known to permit sharing", mirror, hub, settings, source)
+    assert error.found == "Ask the authors."
     assert hub.repos == {}
     assert plan(hub, settings, source, replace(OPTIONS, rights=True)).private is False
     mirror(hub, settings, source, replace(OPTIONS, private=True))
@@ -275,8 +272,14 @@ def test_terms_that_are_not_known_to_permit_sharing_are_refused_unless_private_o
 
 def test_private_files_never_get_into_a_public_repository(hub: LoopbackHub, settings: RawSettings) -> None:
     hub.create(REPO, {})
-    with pytest.raises(PublishError, match="the repository is public"):
-        mirror(hub, settings, replace(source_of(FILE), license="unknown"), replace(OPTIONS, private=True))
+    refused(
+        "the repository is public",
+        mirror,
+        hub,
+        settings,
+        replace(source_of(FILE), license="unknown"),
+        replace(OPTIONS, private=True),
+    )
     assert hub.tree(REPO).keys() <= {".gitattributes"}
 
 
@@ -300,8 +303,7 @@ def test_a_repository_of_somebody_else_is_left_alone(
     hub: LoopbackHub, settings: RawSettings, tree: dict[str, bytes], words: str
 ) -> None:
     hub.create(REPO, dict(tree))
-    with pytest.raises(PublishError, match=words):
-        mirror(hub, settings)
+    refused(words, mirror, hub, settings)
     assert hub.tree(REPO).items() >= tree.items()
     assert PATH not in hub.tree(REPO)
     if "README.md" in tree:
