@@ -29,8 +29,7 @@ from tests.support.raw_files import error_of
 
 
 def test_a_missing_token_is_an_error_that_names_hf_token(hub: LoopbackHub, monkeypatch: pytest.MonkeyPatch) -> None:
-    error = refused("no token to publish with", publishing.login, endpoint=hub.url)
-    assert "HF_TOKEN" in str(error)
+    assert "HF_TOKEN" in str(refused("no token to publish with", publishing.login, endpoint=hub.url))
     monkeypatch.setenv("HF_TOKEN", WRITER)
     assert publishing.login(endpoint=hub.url).api.token == WRITER
 
@@ -214,8 +213,7 @@ def test_a_listing_that_stalls_ends_too(hub: LoopbackHub, terra: Versions) -> No
     terra.publish("1.0.0")
     connection = client.connect(PublishError, endpoint=hub.url, token=WRITER, patience=patience(retries=0, read=0.1))
     hub.fail_at["/commits/"] = Fault(stall=True)
-    error = refused("reading its history failed", repository.list_commits, connection, REPO)
-    assert error.found == STOPPED
+    assert refused("reading its history failed", repository.list_commits, connection, REPO).found == STOPPED
 
 
 @pytest.mark.parametrize("path", ["/repos/create", "/commit/", "/tag/"])

@@ -73,6 +73,13 @@ def connect(hub: LoopbackHub) -> HubClient:
     return client.connect(endpoint=hub.url, patience=patience())
 
 
+def faults_of(terra: Versions, revision: str = "main", *, download: bool, repo: str = REPO) -> list[str]:
+    """The faults of the release at a revision."""
+    connection = connect(terra.hub)
+    at = repository.require_snapshot(connection, repo, revision)
+    return verify_snapshot(connection, repo, at, terra.options.cache, download=download)
+
+
 def change(hub: LoopbackHub, edit: Change) -> str:
     """Commit a change to main as somebody else."""
     return hub.commit(REPO, edit(hub.tree(REPO)))
@@ -81,40 +88,29 @@ def change(hub: LoopbackHub, edit: Change) -> str:
 @pytest.mark.parametrize("download", [True, False])
 @pytest.mark.parametrize(("edit", "words"), NAMED, ids=IDS)
 def test_a_commit_that_does_not_show_the_release_is_told_by_what_differs(
-    hub: LoopbackHub, options: PublishOptions, terra: Versions, edit: Change, words: str, *, download: bool
+    hub: LoopbackHub, terra: Versions, edit: Change, words: str, *, download: bool
 ) -> None:
     terra.publish("1.0.0")
-    connection = connect(hub)
-    sound = repository.require_snapshot(connection, REPO, "main")
-    assert verify_snapshot(connection, REPO, sound, options.cache, download=download) == []
+    assert faults_of(terra, download=download) == []
     change(hub, edit)
-    edited = repository.require_snapshot(connection, REPO, "main")
-    faults = verify_snapshot(connection, REPO, edited, options.cache, download=download)
+    faults = faults_of(terra, download=download)
     assert any(fault.startswith(words) for fault in faults), faults
 
 
 @pytest.mark.parametrize("download", [True, False])
-def test_a_document_that_the_manifest_lists_must_be_there(
-    hub: LoopbackHub, options: PublishOptions, terra: Versions, *, download: bool
-) -> None:
+def test_a_document_that_the_manifest_lists_must_be_there(hub: LoopbackHub, terra: Versions, *, download: bool) -> None:
     terra.publish("1.0.0")
     hub.commit(REPO, {"croissant.json": None})
-    connection = connect(hub)
-    at = repository.require_snapshot(connection, REPO, "main")
-    faults = verify_snapshot(connection, REPO, at, options.cache, download=download)
-    assert faults == ["the release on the Hub lacks a file: croissant.json"]
+    assert faults_of(terra, download=download) == ["the release on the Hub lacks a file: croissant.json"]
 
 
 def test_without_download_data_files_are_compared_by_the_digests_that_the_hub_lists(
-    hub: LoopbackHub, options: PublishOptions, terra: Versions
+    hub: LoopbackHub, terra: Versions
 ) -> None:
     terra.publish("1.0.0")
     hub.commit(REPO, {"data/dev-00000-of-00002.parquet": b"PAR1 other rows", "data/dev-00001-of-00002.parquet": None})
-    connection = connect(hub)
     hub.log.clear()
-    at = repository.require_snapshot(connection, REPO, "main")
-    faults = verify_snapshot(connection, REPO, at, options.cache, download=False)
-    assert [fault.partition(":")[0] for fault in faults] == [
+    assert [fault.partition(":")[0] for fault in faults_of(terra, download=False)] == [
         "data/dev-00000-of-00002.parquet has changed",
         "data/dev-00001-of-00002.parquet is missing",
         "data/dev-00001-of-00002.parquet would not be loaded as default/dev",
@@ -127,14 +123,15 @@ def test_every_tag_is_verified(hub: LoopbackHub, options: PublishOptions, releas
     rubq = Versions(hub, options, *releases(RUBQ))
     for version in rubq.outcomes:
         rubq.publish(version)
-    repo, connection = f"org/{RUBQ}", connect(hub)
+    repo = f"org/{RUBQ}"
     tags = hub.repos[repo].tags
     tags["v1.0.0"] = hub.commit(repo, {"corpus/test-more.parquet": b"PAR1"})
     tags["v3.0.0"] = hub.commit(repo, {"manifest.json": None})
     stray = "corpus/test-more.parquet would be loaded as corpus/test, and the manifest does not name it"
     for download in (True, False):
-        at = [repository.require_snapshot(connection, repo, tag) for tag in ("v1.0.0", "v2.0.0", "v3.0.0")]
-        first, second, third = (verify_snapshot(connection, repo, one, options.cache, download=download) for one in at)
+        first, second, third = (
+            faults_of(rubq, tag, download=download, repo=repo) for tag in ("v1.0.0", "v2.0.0", "v3.0.0")
+        )
         assert (first, second) == ([stray], [])
         assert "manifest.json" in third[0]
 

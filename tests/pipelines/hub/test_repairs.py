@@ -216,8 +216,7 @@ def test_main_that_shows_an_older_version_is_named_and_gets_the_files_of_the_new
     changes: dict[str, bytes | None] = dict.fromkeys(newest.keys() - oldest.keys())
     world.hub.commit(REPO, {**changes, **oldest, "figure.png": b"PNG"})
     assert problems(world.check())["main"] == ["holds 1.0.0, and v2.0.0 is newer"]
-    error = world.versions.refuse("2.0.0", "main holds 1.0.0, and v2.0.0 is newer")
-    assert "publish --repair" in (error.todo or "")
+    assert "publish --repair" in (world.versions.refuse("2.0.0", "main holds 1.0.0, and v2.0.0 is newer").todo or "")
     world.restore()
     assert world.hub.tree(REPO) == {**newest, "figure.png": b"PNG"}, "files of others stay"
     assert world.events()[-1]["why"] == "main was behind v2.0.0, at 1.0.0"
@@ -229,8 +228,7 @@ def test_a_renamed_repository_is_named_and_recorded_under_its_new_name(world: Wo
     new = "org/terra-new"
     world.hub.rename(REPO, new)
     assert problems(world.check()) == {"main": [f"renamed: the Hub answers with {new}"]}
-    error = world.versions.refuse("2.0.0", "the repository has another name by now")
-    assert error.found == new
+    assert world.versions.refuse("2.0.0", "the repository has another name by now").found == new
     world.repair()
     assert ledger.expected_refs(TERRA, world.ledger).keys() == {new}
     assert world.check(repo=new).state == "sound"
