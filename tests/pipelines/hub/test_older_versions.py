@@ -184,7 +184,8 @@ def test_the_plan_names_no_version_that_waits_for_decide(
     hub: LoopbackHub, options: PublishOptions, releases: Any, digest: str | None, absent: tuple[str, ...]
 ) -> None:
     dataset, outcomes = releases()
-    assert plan(hub, with_published_version(dataset, digest), outcomes["2.0.0"], options).absent == absent
+    versions = Versions(hub, options, with_published_version(dataset, digest), outcomes)
+    assert versions.plan("2.0.0").absent == absent
 
 
 def test_the_ledger_records_versions_published_in_any_order(
