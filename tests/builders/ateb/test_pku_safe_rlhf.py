@@ -1,15 +1,9 @@
-"""PKU-SafeRLHF: only helpfulness counts, unknown preferences are errors, and the first download is pinned."""
+"""PKU-SafeRLHF: only helpfulness counts, and real pairs go through."""
 
 import json
 from pathlib import Path
 
-import pytest
-
-from builders.errors import SourceError
 from pipelines.make import GOLDEN
-from pipelines.raw.locations import locate
-from pipelines.raw.settings import RawSettings
-from tests.support.faulty_server import FaultyServer
 from tests.support.preference_pairs import (
     assert_same_tables,
     build_tables,
@@ -20,7 +14,6 @@ from tests.support.preference_pairs import (
     read_rows,
     write_parquet,
 )
-from tests.support.releases import definition_of
 
 NAME = "beavertails-helpful-reranking"
 
@@ -32,22 +25,6 @@ def test_safety_does_not_affect_the_pairs(tmp_path: Path) -> None:
         file = f"{split}.parquet"
         write_parquet(tmp_path / file, [row | unsafe for row in rows], golden_raw(NAME) / file)
     assert_same_tables(build_tables(NAME, tmp_path), build_tables(NAME, golden_raw(NAME)))
-
-
-def test_the_first_download_pins_a_file_that_has_no_commit(hub: FaultyServer, tmp_path: Path) -> None:
-    source = definition_of(NAME).source
-    settings = RawSettings(cache=tmp_path / "cache", lock=tmp_path / "raw.lock.json", hub=hub.url)
-    content = (golden_raw(NAME) / "test.parquet").read_bytes()
-    path = "/datasets/PKU-Alignment/PKU-SafeRLHF-30K/resolve/refs%2Fconvert%2Fparquet/default/test/0000.parquet"
-    hub.files[path] = content
-    file = locate(source, "test", settings).raw.path
-    assert file.read_bytes() == content
-    assert "pku_safe_rlhf/test.parquet" in (tmp_path / "cache" / "raw.lock.json").read_text()
-    assert not (tmp_path / "raw.lock.json").exists(), "only `accept` brings a moving file into the checkout"
-    file.unlink()
-    hub.files[path] = content[:-1] + b"?"
-    with pytest.raises(SourceError, match="is not the pinned file"):
-        locate(source, "test", settings)
 
 
 def test_the_real_pairs_of_a_safe_and_an_unsafe_answer_go_through(real_sources: Path, tmp_path: Path) -> None:
