@@ -48,7 +48,7 @@ class Definition:
         return self.dataset.license or self.source.license
 
 
-def read_catalogue(root: Path = ROOT, package: str = "builders") -> dict[str, Entry]:
+def read_catalogue(root: Path = ROOT) -> dict[str, Entry]:
     """All datasets by name, in the order of benchmarks, files and declarations.
 
     Raises ValueError for a builder whose names cannot be read, for one without a dataset, and for two datasets or two
@@ -67,7 +67,7 @@ def read_catalogue(root: Path = ROOT, package: str = "builders") -> dict[str, En
             for name, group in declared:
                 if name in found:
                     raise ValueError(f"two datasets are named {name!r}: in {found[name].path} and {path}")
-                found[name] = Entry(name, source, f"{package}.{folder}.{source}", path, group)
+                found[name] = Entry(name, source, f"builders.{folder}.{source}", path, group)
     return found
 
 

@@ -32,8 +32,10 @@ def main() -> int:
     from pipelines.release.ledger import LEDGER
 
     if not (options.lock and options.ledger) and not is_checkout():
-        todo = "give both --lock FILE and --ledger FILE, or run this in a checkout of the repository"
-        raise UsageError("an installed package keeps its lock file and ledger as they are", todo=todo)
+        raise UsageError(
+            "an installed package keeps its lock file and ledger as they are",
+            todo="give both --lock FILE and --ledger FILE, or run this in a checkout of the repository",
+        )
     names = {entry.dataset for entry, _ in catalogue.resolve(options.names)} if options.names else None
     lock, ledger = options.lock or LOCK_FILE, options.ledger or LEDGER
     if not options.report.is_file():

@@ -291,6 +291,16 @@ def print_error(error: DatasetError) -> None:
     logger.error("%s", error)
 
 
+def print_failure(error: DatasetError, *, as_json: bool, **names: str | None) -> int:
+    """Show an error on stderr, for programs too, with the names of what failed; returns its exit code."""
+    from pipelines.build_report.records import error_to_json
+
+    print_error(error)
+    if as_json:
+        print_json({**names, "state": "failed", "error": error_to_json(error)})
+    return error.exit_code
+
+
 def confirm(what: str, *, yes: bool, refused: DatasetError | None = None) -> None:
     """Say what is about to be done, and ask whether to do it where a person can answer: on a terminal, without --yes.
 

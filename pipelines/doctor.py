@@ -30,8 +30,10 @@ def main() -> int:
 
         lines = diagnose(options.cache or default_cache(), options.output, offline=options.offline)
     except ModuleNotFoundError as error:
-        todo = "install this package again: python -m pip install -e . in a checkout"
-        raise DatasetError(f"the module {error.name} is not installed, and every build needs it", todo=todo) from None
+        raise DatasetError(
+            f"the module {error.name} is not installed, and every build needs it",
+            todo="install this package again: python -m pip install -e . in a checkout",
+        ) from None
     if options.json:
         for line in lines:
             command.print_json(asdict(line))

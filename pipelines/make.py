@@ -234,7 +234,7 @@ def has_same_rows(release_dir: Path, old: Manifest, planned: Manifest) -> bool:
 def _record(manifest: Manifest, path: Path) -> tuple[str, ...]:
     """Write a release into the ledger; returns a note where that changed it, or should have and could not."""
     entry, part = ledger.ledger_entry(manifest), ledger.ledger_part(manifest)
-    if part is not None and ledger.record_part(manifest.dataset, manifest.version, part, path):
+    if part is not None and ledger.record_entry(manifest.dataset, manifest.version, part, path):
         return (f"{manifest.name}: its splits recorded as a part in {path.name}: commit it",)
     if entry is None:
         return ()

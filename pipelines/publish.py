@@ -6,7 +6,7 @@ import argparse
 import logging
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,7 +16,7 @@ from pipelines import command
 
 if TYPE_CHECKING:
     from builders.catalogue import Definition
-    from builders.spec import Dataset, Source
+    from builders.spec import Dataset
     from pipelines.hub.client import HubClient
     from pipelines.hub.commits import CommitOptions, Publication
     from pipelines.hub.planning import Plan, PublishOptions
@@ -60,7 +60,6 @@ logger = logging.getLogger(__name__)
 def main() -> int:
     """Publish what the command line names; returns the exit code: that of the first dataset that failed, if any did."""
     options = command.parse(parser(), _check_options)
-    from pipelines.build_report.records import failure_to_json
     from pipelines.hub import client, foreign_edits, planning, publishing
     from pipelines.process.stages import show_stages
 
@@ -68,12 +67,10 @@ def main() -> int:
     if other := next((other for name, other in others.items() if getattr(options, name)), None):
         return other(options)
     datasets = command.resolve_datasets(options.names)
-    if options.repo_name and len(datasets) > 1:
-        raise UsageError("--repo-name is for one dataset", found=f"{len(datasets)} datasets", todo="name one")
+    _require_one(options, "repo_name", datasets, "dataset")
     if options.all_versions:
         datasets = _all_versions(datasets, options)
-    if options.attestation and len(datasets) > 1:
-        raise UsageError("--attestation is for one release", found=f"{len(datasets)} releases", todo="name one")
+    _require_one(options, "attestation", datasets, "release")
     settings = _publish_options(options)
     hub = client.connect(PublishError) if options.dry_run else publishing.login()
     if not options.dry_run:
@@ -100,18 +97,22 @@ def main() -> int:
                 foreign_edits.require_no_card_edits(plan.repo, plan.card_edits, overwrite=options.overwrite_card)
             done.append((definition.dataset, plan.repo))
         except DatasetError as error:
-            command.print_error(error)
-            if options.json:
-                command.print_json(failure_to_json(name, version, error))
-            code = code or error.exit_code
+            failure = command.print_failure(error, as_json=options.json, dataset=name, version=version)
+            code = code or failure
             failed |= set() if options.dry_run else {name}
     collected = _collect(done, options, hub) if options.collection else 0
     return code or collected
 
 
+def _require_one(options: argparse.Namespace, option: str, items: Sized, one: str, several: str = "") -> None:
+    """Refuse an option that is for one thing where there are several."""
+    if getattr(options, option) and len(items) > 1:
+        what = f"--{option.replace('_', '-')} is for one {one}"
+        raise UsageError(what, found=f"{len(items)} {several or f'{one}s'}", todo="name one")
+
+
 def _collect(done: Sequence[tuple[Dataset, str]], options: argparse.Namespace, hub: HubClient) -> int:
     """Add the repositories of datasets to their collections, or show what would be added; returns the exit code."""
-    from pipelines.build_report.records import error_to_json
     from pipelines.hub import organisation
 
     code, collections = 0, dict[str, dict[str, None]]()
@@ -126,12 +127,10 @@ def _collect(done: Sequence[tuple[Dataset, str]], options: argparse.Namespace, h
             else:
                 change = organisation.extend_collection(hub, options.org, title, tuple(repos), private=options.private)
         except DatasetError as error:
-            command.print_error(error)
+            failure = command.print_failure(error, as_json=options.json, collection=title)
             if not options.dry_run:
                 logger.info("the datasets are published; the collection %s is not complete", title)
-            if options.json:
-                command.print_json({"collection": title, "state": "failed", "error": error_to_json(error)})
-            code = code or error.exit_code
+            code = code or failure
             continue
         if options.json:
             command.print_json(asdict(change))
@@ -158,16 +157,14 @@ def _repair(options: argparse.Namespace) -> int:
     from pipelines.raw.digests import default_cache
 
     names = dict.fromkeys(definition.dataset.name for definition, _ in command.resolve_datasets(options.names))
-    if options.repo_name and len(names) > 1:
-        raise UsageError("--repo-name is for one dataset", found=f"{len(names)} datasets", todo="name one")
+    _require_one(options, "repo_name", names, "dataset")
 
     def repair(repo: Repository, hub: HubClient) -> Any:
         return repairs.repair(repo, default_cache(), hub, dry_run=options.dry_run)
 
     repos = [Repository(require_name(options.org, options.repo_name or name), name, options.ledger) for name in names]
-    items = {repo.name: repo for repo in repos}
     return _publish_each(
-        items,
+        {repo.name: repo for repo in repos},
         options,
         repair,
         lambda repo, hub: Publication(repair(repo, hub), "", "", ""),
@@ -183,14 +180,14 @@ def _publish_raw(options: argparse.Namespace) -> int:
     sources = [definition.source for definition, _ in command.resolve_datasets(options.names)]
     raw, settings = command.raw_settings(options), _commit_options(options)
 
-    def plan(source: Source, hub: HubClient) -> Any:
-        return raw_publishing.make_raw_plan(source, raw, settings, hub)
-
-    def publish(source: Source, hub: HubClient) -> Any:
-        return raw_publishing.publish_raw(source, raw, settings, hub)
-
-    items = {source.name: source for source in sources}
-    return _publish_each(items, options, plan, publish, what="source", pages=raw_publishing)
+    return _publish_each(
+        {source.name: source for source in sources},
+        options,
+        lambda source, hub: raw_publishing.make_raw_plan(source, raw, settings, hub),
+        lambda source, hub: raw_publishing.publish_raw(source, raw, settings, hub),
+        what="source",
+        pages=raw_publishing,
+    )
 
 
 def _publish_indexes(options: argparse.Namespace) -> int:
@@ -198,21 +195,20 @@ def _publish_indexes(options: argparse.Namespace) -> int:
     from pipelines.decontamination.pages import index_to_publish
     from pipelines.hub import published_indexes
 
-    if options.repo_name and len(options.names) > 1:
-        raise UsageError("--repo-name is for one index", found=f"{len(options.names)} indexes", todo="name one")
+    _require_one(options, "repo_name", options.names, "index", "indexes")
     settings = _commit_options(options)
 
     def index(name: str) -> IndexFile:
         return index_to_publish(Path(name), options.version or "1.0.0", options.repo_name)
 
-    def plan(name: str, hub: HubClient) -> Any:
-        return published_indexes.make_index_plan(index(name), settings, hub)
-
-    def publish(name: str, hub: HubClient) -> Any:
-        return published_indexes.publish_index(index(name), settings, hub)
-
-    items = {name: name for name in options.names}
-    return _publish_each(items, options, plan, publish, what="index", pages=published_indexes)
+    return _publish_each(
+        {name: name for name in options.names},
+        options,
+        lambda name, hub: published_indexes.make_index_plan(index(name), settings, hub),
+        lambda name, hub: published_indexes.publish_index(index(name), settings, hub),
+        what="index",
+        pages=published_indexes,
+    )
 
 
 def _commit_options(options: argparse.Namespace) -> CommitOptions:
@@ -241,7 +237,6 @@ def _publish_each(
     what: the key of their names in JSON. pages: has `page` and `to_json`, which take a plan and its publication.
     """
     from builders.errors import SourceError
-    from pipelines.build_report.records import error_to_json
     from pipelines.hub import client, publishing
     from pipelines.process.stages import show_stages
 
@@ -256,10 +251,8 @@ def _publish_each(
                     publication = publish(item, hub)
                 plan = publication.plan
         except DatasetError as error:
-            command.print_error(error)
-            if options.json:
-                command.print_json({what: name, "state": "failed", "error": error_to_json(error)})
-            code = code or error.exit_code
+            failure = command.print_failure(error, as_json=options.json, **{what: name})
+            code = code or failure
             continue
         if options.json:
             command.print_json(pages.to_json(plan, publication))
@@ -295,9 +288,11 @@ def _all_versions(datasets: list[tuple[Definition, str]], options: argparse.Name
         if folder.read_manifest(options.output / definition.dataset.name / version) is None
     ]
     if missing:
-        todo = "build first: " + " && ".join(f"embedding-datasets build {name}" for name in missing)
         raise PublishError(
-            "versions without a release to publish", where=str(options.output), found=", ".join(missing), todo=todo
+            "versions without a release to publish",
+            where=str(options.output),
+            found=", ".join(missing),
+            todo="build first: " + " && ".join(f"embedding-datasets build {name}" for name in missing),
         )
     return every
 

@@ -15,7 +15,7 @@ from pipelines.hub import publishing
 from pipelines.hub.planning import PublishOptions
 from pipelines.make import BuildResult, make
 from pipelines.release import folder
-from tests.support.consumer_process import MTEB, ORG, run_consumer
+from tests.support.consumer_process import MTEB, ORG, publish_releases, run_consumer
 from tests.support.loopback_hub import WRITER, LoopbackHub
 from tests.support.releases import NAMES, definition_of, sample_settings
 
@@ -40,15 +40,11 @@ def published(
 ) -> Iterator[Callable[[Iterable[str]], LoopbackHub]]:
     """A function that returns a Hub with the golden releases of some datasets, each tagged with its version."""
     folder = tmp_path_factory.mktemp("published")
-    options = PublishOptions(ORG, folder / "cache", ledger=folder / "ledger.json", sample=True, rights=True)
     with LoopbackHub() as server:
-        connection = publishing.login(endpoint=server.url, token=WRITER)
 
         def publish(names: Iterable[str]) -> LoopbackHub:
-            for name in names:
-                if f"{ORG}/{name}" not in server.repos:
-                    publishing.publish(definition_of(name), golden_release(name).release_dir, options, connection)
-            return server
+            new = [golden_release(name) for name in names if f"{ORG}/{name}" not in server.repos]
+            return publish_releases(server, new, folder, sample=True).server
 
         yield publish
 
@@ -78,8 +74,7 @@ def test_every_dataset_loads_by_tag_with_the_built_rows(
 ) -> None:
     hub = published(names)
     outcomes = {f"{ORG}/{name}": golden_release(name) for name in names}
-    versions = {outcome.version for outcome in outcomes.values()}
-    for version in versions:
+    for version in {outcome.version for outcome in outcomes.values()}:
         tagged = {repo: outcome for repo, outcome in outcomes.items() if outcome.version == version}
         tables = {
             repo: [(config_names_of(outcome)[table.config], table.split) for table in outcome.manifest.tables]
@@ -130,11 +125,8 @@ def real_build(real_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 @MTEB
 def test_mteb_evaluates_complete_real_datasets(real_build: Callable[[str], BuildResult], tmp_path: Path) -> None:
     names = ("europarl-bitext", "cedr-classification", "terra-pairclassification", "ru-paraphraser-sts")
-    options = PublishOptions(ORG, tmp_path / "cache", ledger=tmp_path / "ledger.json")
     with LoopbackHub() as server:
-        connection = publishing.login(endpoint=server.url, token=WRITER)
-        for name in names:
-            publishing.publish(definition_of(name), real_build(name).release_dir, options, connection)
+        publish_releases(server, map(real_build, names), tmp_path, sample=False)
         scores = run_consumer(server, "cards", {"cards": read_cards(names, real_build)}, tmp_path)
     assert scores[f"{ORG}/europarl-bitext"] > 10 / 360, (
         "shared names and numbers alone score ten times better than chance"

@@ -13,15 +13,13 @@ from typing import Any
 import pytest
 
 from builders.tasks import EVALUATED
-from pipelines.hub import publishing
-from pipelines.hub.planning import PublishOptions
 from pipelines.make import BuildResult
 from pipelines.release import folder
-from tests.support.loopback_hub import WRITER, LoopbackHub
+from tests.support.consumer_process import ORG, publish_releases
+from tests.support.loopback_hub import LoopbackHub
 from tests.support.paths import ROOT
 from tests.support.releases import definition_of
 
-ORG = "bench"
 DATASETS = (
     "rubq-retrieval",
     "rubq-reranking",
@@ -40,12 +38,8 @@ def hub(
     golden_release: Callable[[str], BuildResult], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[LoopbackHub]:
     """A Hub that holds the golden release of a dataset of each task type."""
-    folder = tmp_path_factory.mktemp("published")
-    options = PublishOptions(ORG, folder / "cache", ledger=folder / "ledger.json", sample=True)
     with LoopbackHub() as server:
-        connection = publishing.login(endpoint=server.url, token=WRITER)
-        for name in DATASETS:
-            publishing.publish(definition_of(name), golden_release(name).release_dir, options, connection)
+        publish_releases(server, map(golden_release, DATASETS), tmp_path_factory.mktemp("published"), sample=True)
         yield server
 
 

@@ -25,7 +25,6 @@ from huggingface_hub.errors import (
     RepositoryNotFoundError,
     RevisionNotFoundError,
 )
-from huggingface_hub.utils import parse_ratelimit_headers
 
 from tests.support.second_hub import second_hub
 from tests.support.second_hub_api import Account, Hub
@@ -41,7 +40,7 @@ D = {"repo_id": "org/d", "repo_type": "dataset"}
 @pytest.fixture
 def hub() -> Iterator[Hub]:
     close_session()  # an earlier test may have left short timeouts in it
-    with second_hub(ACCOUNTS, page_size=3, part_size=1_000_000) as hub:
+    with second_hub(ACCOUNTS) as hub:
         HfApi(hub.url, token="alice").create_repo(**D)
         yield hub
 
@@ -181,12 +180,12 @@ def test_squashed_commits_live_while_a_ref_leads_to_them(hub: Hub, api: HfApi, t
 def test_private_and_gated_datasets_are_for_members(hub: Hub, api: HfApi, tmp_path: Path) -> None:
     commit(api, {"a.txt": b"1"})
     stranger, nobody = HfApi(hub.url, token="stranger"), HfApi(hub.url, token=False)
-    api.update_repo_settings(**D, gated="manual")
+    hub.repos["org/d"].gated = "manual"
     assert stranger.dataset_info("org/d").gated == "manual"
     for other in (stranger, nobody):
         with pytest.raises(GatedRepoError):
             other.hf_hub_download(**D, filename="a.txt", cache_dir=tmp_path)
-    api.update_repo_settings(**D, private=True, gated=False)
+    hub.repos["org/d"].private, hub.repos["org/d"].gated = True, False
     for other in (stranger, nobody):
         assert list(other.list_datasets(author="org")) == []
         with pytest.raises(RepositoryNotFoundError):
@@ -244,26 +243,6 @@ def test_pull_requests_are_refs_that_are_merged_as_one_commit(hub: Hub, api: HfA
         "refs/pr/2",
     ]
     assert {one.status for one in api.get_repo_discussions(**D, discussion_status="closed")} == {"merged", "closed"}
-
-
-def test_collections_hold_datasets(api: HfApi) -> None:
-    made = api.create_collection("All of it!", namespace="org", description="d")
-    assert made.slug.startswith("org/all-of-it-")
-    assert api.create_collection("All of it!", namespace="org", exists_ok=True).slug == made.slug
-    api.add_collection_item(made.slug, "org/d", "dataset", note="n")
-    api.add_collection_item(made.slug, "org/d", "dataset", exists_ok=True)
-    with pytest.raises(RepositoryNotFoundError):
-        api.add_collection_item(made.slug, "org/none", "dataset")
-    (item,) = api.get_collection(made.slug).items
-    assert (item.item_id, item.note) == ("org/d", "n")
-    assert [one.slug for one in api.list_collections(owner="org")] == [made.slug]
-
-
-def test_a_quota_ends_with_429(api: HfApi, hub: Hub) -> None:
-    hub.quota["api"] = 0
-    with pytest.raises(HfHubHTTPError, match=r"reached your 'api' rate limit") as error:
-        api.dataset_info("org/d")
-    assert parse_ratelimit_headers(error.value.response.headers).limit == 0
 
 
 def test_datasets_loads_a_tag(hub: Hub, api: HfApi, tmp_path: Path) -> None:

@@ -112,9 +112,12 @@ def _delete(hub: HubClient, names: Sequence[str]) -> None:
         except hub.error as error:
             left[name] = explain_error(error).words
     if left:
-        todo = " && ".join(f"hf repos delete {name} --repo-type dataset" for name in left)
-        where, found = ", ".join(left), "; ".join(left.values())
-        raise PublishError("doctor's repository is not deleted", where=where, found=found, todo=todo)
+        raise PublishError(
+            "doctor's repository is not deleted",
+            where=", ".join(left),
+            found="; ".join(left.values()),
+            todo=" && ".join(f"hf repos delete {name} --repo-type dataset" for name in left),
+        )
 
 
 def ask_all(made: Throwaway, numbers: Collection[int] = ()) -> list[Answer]:

@@ -121,8 +121,12 @@ def snapshot_to_publish_in(hub: HubClient, repo: str, options: CommitOptions) ->
     at = repository.snapshot(hub, repo)
     if at is not None and at.repo != repo:
         org, _, name = at.repo.partition("/")
-        todo = f"publish as --org {org} --repo-name {name}; publish --repair records the new name"
-        raise PublishError("the repository has another name by now", where=repo, found=at.repo, todo=todo)
+        raise PublishError(
+            "the repository has another name by now",
+            where=repo,
+            found=at.repo,
+            todo=f"publish as --org {org} --repo-name {name}; publish --repair records the new name",
+        )
     if at is not None and options.private and not at.private:
         raise PublishError(
             "the repository is public, and --private applies only to new ones",
@@ -148,8 +152,12 @@ def require_ours(
         )
     card = repository.read_file(hub, repo, at, folder.CARD)
     if card is not None and mark.encode() not in card and not overwrite:
-        todo = "pass --overwrite-card to replace it"
-        raise PublishError("the card of the repository is somebody else's", where=repo, found=folder.CARD, todo=todo)
+        raise PublishError(
+            "the card of the repository is somebody else's",
+            where=repo,
+            found=folder.CARD,
+            todo="pass --overwrite-card to replace it",
+        )
 
 
 def require_written(hub: HubClient, plan: CommitPlan, sha: str) -> None:

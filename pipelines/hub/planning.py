@@ -265,15 +265,20 @@ def _plan_release(definition: Definition, release_dir: Path, options: PublishOpt
     if at is None:
         return replace(plan, writes=published_files(release_dir, manifest, repo, None)[0])
     if plan.tag in refs.branches:
-        todo = f"set the branch aside: {Repository(repo, manifest.dataset, options.ledger).repair_command}"
-        raise PublishError(f"a branch is called {plan.tag}, like the tag of the version", where=repo, todo=todo)
+        raise PublishError(
+            f"a branch is called {plan.tag}, like the tag of the version",
+            where=repo,
+            todo=f"set the branch aside: {Repository(repo, manifest.dataset, options.ledger).repair_command}",
+        )
     foreign = refs.tags.get(plan.tag) if plan.recorded is None else None
     if foreign and repository.read_manifest_at(hub, repo, repository.require_snapshot(hub, repo, foreign)) is None:
         new = f"{foreign_edits.TAG}-{plan.tag}"
         if not options.take_over:
-            todo = f"pass --take-over: it becomes {new}"
             raise PublishError(
-                f"the tag {plan.tag} holds no release of this package", where=repo, found=foreign, todo=todo
+                f"the tag {plan.tag} holds no release of this package",
+                where=repo,
+                found=foreign,
+                todo=f"pass --take-over: it becomes {new}",
             )
         plan = replace(plan, foreign_tag=foreign, notes=(*plan.notes, f"the tag {plan.tag} is renamed to {new}"))
     elif version in refs.versions:
@@ -430,6 +435,5 @@ def require_same_rows(
     except ReleaseError as error:
         faults = [f"{error.what}: {error.found}"]
     if faults:
-        what = "the published files are not those of their manifest"
-        raise PublishError(what, where=where, found="; ".join(faults))
+        raise PublishError("the published files are not those of their manifest", where=where, found="; ".join(faults))
     return at, published

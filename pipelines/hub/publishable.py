@@ -38,28 +38,40 @@ def require_publishable(
     name = f"{dataset.name}@{release_dir.name}"
     require_rights(definition, release_dir.name, rights=rights)
     if not sample and is_waiting(definition, release_dir.name):
-        found, todo = "no digest of its keys is known", "build it with the keys, and accept the build report"
-        raise PublishError(f"{name} waits for decide", where=str(release_dir), found=found, todo=todo)
+        raise PublishError(
+            f"{name} waits for decide",
+            where=str(release_dir),
+            found="no digest of its keys is known",
+            todo="build it with the keys, and accept the build report",
+        )
     manifest = folder.read_manifest(release_dir)
     if manifest is None:
-        todo = f"build it: embedding-datasets build {name}"
-        raise PublishError(f"{name}: no release to publish", where=str(release_dir), todo=todo)
+        raise PublishError(
+            f"{name}: no release to publish", where=str(release_dir), todo=f"build it: embedding-datasets build {name}"
+        )
     if not sample and not manifest.complete:
         what = "a sample" if manifest.sample else "a part of the dataset"
-        todo = "build the complete dataset"
-        raise PublishError(f"{name}: {what} is never published", where=str(release_dir), todo=todo)
+        raise PublishError(
+            f"{name}: {what} is never published", where=str(release_dir), todo="build the complete dataset"
+        )
     moving = [file.name for file in manifest.raw if file.name in definition.source.moving and not file.verified]
     if moving and not manifest.sample:
-        todo = "accept the build report, which brings the commit (docs/first-contact.md); then build it again"
-        what = f"{name}: a version that its publisher may change is never published"
-        raise PublishError(what, where=str(release_dir), found=f"no commit of {', '.join(moving)}", todo=todo)
+        raise PublishError(
+            f"{name}: a version that its publisher may change is never published",
+            where=str(release_dir),
+            found=f"no commit of {', '.join(moving)}",
+            todo="accept the build report, which brings the commit (docs/first-contact.md); then build it again",
+        )
     if (manifest.dataset, manifest.version) != (dataset.name, release_dir.name):
-        what = f"{name}: its folder holds another release"
-        raise PublishError(what, where=str(release_dir), found=manifest.name)
+        raise PublishError(f"{name}: its folder holds another release", where=str(release_dir), found=manifest.name)
     problems = verify_release(release_dir, manifest) + folder.edited_documents(release_dir, manifest)
     if problems:
-        todo = f"build it again: embedding-datasets build {name} --force"
-        raise PublishError(f"{name}: the release is damaged", where=str(release_dir), found=problems[0], todo=todo)
+        raise PublishError(
+            f"{name}: the release is damaged",
+            where=str(release_dir),
+            found=problems[0],
+            todo=f"build it again: embedding-datasets build {name} --force",
+        )
     _refuse_defects(definition, release_dir, manifest)
     recorded = ledger.find_entry(dataset.name, release_dir.name, ledger_file)
     if recorded is not None and recorded.content_sha256 != manifest.content_sha256 and not manifest.sample:
@@ -134,9 +146,12 @@ def refuse_other_content(where: str, published: Manifest | None, ours: Manifest)
     """Refuse to publish a version that is published with other rows; returns the published manifest."""
     refuse_another_dataset(where, published, ours)
     if published is None or published.content_sha256 != ours.content_sha256:
-        found = comparison.describe_difference(ours.tables, published.tables) if published else "no manifest of ours"
-        what = f"{ours.name} is published with other content, and a published version never changes"
-        raise PublishError(what, where=where, found=found, todo="give the change a new version")
+        raise PublishError(
+            f"{ours.name} is published with other content, and a published version never changes",
+            where=where,
+            found=comparison.describe_difference(ours.tables, published.tables) if published else "no manifest of ours",
+            todo="give the change a new version",
+        )
     return published
 
 

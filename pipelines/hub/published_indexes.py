@@ -84,9 +84,12 @@ def make_index_plan(index: IndexFile, options: CommitOptions, hub: HubClient) ->
     tagged = repository.require_snapshot(hub, repo, tag) if tag in refs.tags else None
     newer = [known for known in refs.versions if version_key(known) > version_key(version)]
     if tagged is not None and tagged.digests.get(FILE) not in (sha256, blob):
-        todo = "publish it as a higher --version"
         raise PublishError(
-            f"{tag} is another index", where=repo, found=tagged.digests.get(FILE), expected=sha256, todo=todo
+            f"{tag} is another index",
+            where=repo,
+            found=tagged.digests.get(FILE),
+            expected=sha256,
+            todo="publish it as a higher --version",
         )
     if tagged is None and newer:
         raise PublishError(
@@ -168,8 +171,11 @@ def find_index(name: str, cache: Path) -> Path:
         return Path(name)
     references = _references(name)
     if not references:
-        todo = f"name a file, ORG/NAME@TAG on the Hub, or set {VARIABLE}=hf://datasets/ORG to find {PREFIX}NAME of ORG"
-        raise SourceError("index not found", where=name, todo=todo)
+        raise SourceError(
+            "index not found",
+            where=name,
+            todo=f"name a file, ORG/NAME@TAG on the Hub, or set {VARIABLE}=hf://datasets/ORG to find {PREFIX}NAME of ORG",
+        )
     try:
         copy = _ask_hub(references, cache)
     except SourceError as error:
@@ -178,18 +184,28 @@ def find_index(name: str, cache: Path) -> Path:
             urls = " or ".join(
                 f"{constants.ENDPOINT}/datasets/{repo}/resolve/{revision}/{FILE}" for repo, revision in references
             )
-            todo = f"download {urls} where the Hub can be reached, copy the file to this machine, and pass its path as --index"
             raise SourceError(
-                error.what, where=name, found=f"{error.found}, and no copy in {cache}", todo=todo
+                error.what,
+                where=name,
+                found=f"{error.found}, and no copy in {cache}",
+                todo=f"download {urls} where the Hub can be reached, copy the file to this machine, and pass its path as --index",
             ) from error
         logger.warning("%s: %s (%s); the copy of the last time is used: %s", name, error.what, error.found, copy[0])
     if copy is None:
-        found = ", ".join(f"no {FILE} in {repo} at {revision}" for repo, revision in references)
-        raise SourceError("index not found", where=name, found=found, todo="see that the name and the tag are right")
+        raise SourceError(
+            "index not found",
+            where=name,
+            found=", ".join(f"no {FILE} in {repo} at {revision}" for repo, revision in references),
+            todo="see that the name and the tag are right",
+        )
     path, digest = copy
     if digest not in listed_digests(path):
-        todo = "remove it, and run the command again"
-        raise SourceError("the copy of the index is damaged", where=str(path), expected=digest, todo=todo)
+        raise SourceError(
+            "the copy of the index is damaged",
+            where=str(path),
+            expected=digest,
+            todo="remove it, and run the command again",
+        )
     return path
 
 

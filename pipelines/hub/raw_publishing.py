@@ -226,9 +226,12 @@ def _require_digests(plan: RawPlan, _: Snapshot, additions: Sequence[CommitOpera
         kind, digest, content = path.partition("/")[0], path.rpartition("/")[2], plan.writes[path]
         found = addition.upload_info.sha256.hex() if kind == "sha256" else listed_digests(content)[1]
         if found != digest:
-            todo = "see what writes to it, and run the command again"
             raise PublishError(
-                "a raw file has changed meanwhile", where=str(content), found=found, expected=digest, todo=todo
+                "a raw file has changed meanwhile",
+                where=str(content),
+                found=found,
+                expected=digest,
+                todo="see what writes to it, and run the command again",
             )
 
 

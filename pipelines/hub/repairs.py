@@ -45,8 +45,11 @@ def repair(repo: Repository, cache: Path, hub: HubClient, *, dry_run: bool) -> R
     record = publication_ledger(hub, repo.ledger)
     recorded = ledger.expected_refs(repo.dataset, record).get(repo.name, {}) if record else {}
     if record is None or not recorded:
-        todo = f"record what is there: {repo.record_command}"
-        raise PublishError("no tag of this repository is recorded", where=repo.name, todo=todo)
+        raise PublishError(
+            "no tag of this repository is recorded",
+            where=repo.name,
+            todo=f"record what is there: {repo.record_command}",
+        )
     main, on_main = repository.require_release(hub, repo.name, MAIN)
     name, steps, lost = main.repo, list[str](), list[str]()
 

@@ -120,8 +120,13 @@ def create_tag(hub: HubClient, repo: str, tag: str, sha: str) -> bool:
 def require_ref(hub: HubClient, repo: str, refs: Mapping[str, str], name: str, sha: str) -> None:
     """Refuse to go on where a new tag or branch is not on its commit: what it is there for would be lost with the old one."""
     if refs.get(name) != sha:
-        todo = f"give {name} another name if it is somebody's; run the command again"
-        raise hub.error(f"{name} is not on its commit", where=repo, found=refs.get(name), expected=sha, todo=todo)
+        raise hub.error(
+            f"{name} is not on its commit",
+            where=repo,
+            found=refs.get(name),
+            expected=sha,
+            todo=f"give {name} another name if it is somebody's; run the command again",
+        )
 
 
 def rename_tag(hub: HubClient, repo: str, tag: str, new: str, sha: str) -> None:

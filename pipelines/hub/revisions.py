@@ -179,14 +179,19 @@ def judge_main(
     if same and newest and content.faults:
         problems.append(Problem(f"the same commit as {newest}, with its problems", f"see {newest}"))
     if manifest and manifest.dataset != repo.dataset:
-        todo = "find out who committed it, or publish under another --repo-name"
-        problems.append(Problem(f"holds another dataset: {manifest.dataset}", todo))
+        problems.append(
+            Problem(
+                f"holds another dataset: {manifest.dataset}",
+                "find out who committed it, or publish under another --repo-name",
+            )
+        )
     elif manifest and f"v{manifest.version}" not in tags:
         command = repo.publish_command(manifest.version)
         problems.append(Problem(f"holds {manifest.version}, which has no tag", "publish it again:", (command,)))
     elif manifest and newest and newest != f"v{manifest.version}":
-        what = f"holds {manifest.version}, and {newest} is newer"
-        problems.append(Problem(what, "bring it back:", (repo.repair_command,)))
+        problems.append(
+            Problem(f"holds {manifest.version}, and {newest} is newer", "bring it back:", (repo.repair_command,))
+        )
     elif manifest and newest and (tagged := contents[tags[newest].commit or ""].manifest):
         if manifest.content_sha256 != tagged.content_sha256:
             problems.append(Problem(f"its manifest names other rows than that of {newest}", revert))
@@ -220,11 +225,18 @@ def _drift(
     """Where the rows of a version are not those of the ledger, or of the release on disk."""
     problems = []
     if not manifest.complete:
-        todo = "delete the tag, build the complete dataset and publish it"
-        problems.append(Problem("holds a sample or a part of the dataset", todo))
+        problems.append(
+            Problem(
+                "holds a sample or a part of the dataset", "delete the tag, build the complete dataset and publish it"
+            )
+        )
     if entry is not None and _rows(manifest, entry) == "other":
-        what = f"other rows than in the ledger: {describe_difference(entry.tables, manifest.tables)}"
-        problems.append(Problem(what, "find out who published them; put the tag back, or publish a new version"))
+        problems.append(
+            Problem(
+                f"other rows than in the ledger: {describe_difference(entry.tables, manifest.tables)}",
+                "find out who published them; put the tag back, or publish a new version",
+            )
+        )
     local = _local_release(expected.output, manifest)
     if _rows(manifest, local) == "other":
         path = expected.output / manifest.dataset / manifest.version

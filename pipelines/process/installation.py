@@ -35,8 +35,7 @@ def is_checkout(root: Path = ROOT) -> bool:
 def version(root: Path = ROOT) -> str:
     """The version of this package; `unknown` where it lies in a folder that nothing installed."""
     if is_checkout(root):
-        project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
-        return str(project["version"])
+        return str(tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]["version"])
     installed = metadata.distributions(name=DISTRIBUTION, path=[str(root.parent if CHECK_ALONE else root)])
     return next((distribution.version for distribution in installed), "unknown")
 
@@ -59,9 +58,9 @@ def describe() -> str:
     return f"{DISTRIBUTION} {version()}{shown}"
 
 
-def golden_samples(root: Path = ROOT) -> Path:
+def golden_samples() -> Path:
     """The folder of the golden samples, `<source>/raw/<file>`."""
-    return root / "tests" / "golden" if is_checkout(root) else root / "pipelines" / "golden"
+    return ROOT / "tests" / "golden" if is_checkout() else ROOT / "pipelines" / "golden"
 
 
 def _git_commit(root: Path) -> str | None:

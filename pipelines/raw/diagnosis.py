@@ -174,8 +174,12 @@ def _disk(cache: Path) -> Line:
     if free >= LITTLE_DISK:
         return Line("disk", "ok", text)
     state: State = "problem" if free < NO_DISK else "warning"
-    todo = "embedding-datasets fetch NAME --dry-run says how much a dataset needs; EMBEDDING_DATASETS_CACHE moves the cache"
-    return Line("disk", state, f"{text}; all datasets need about {format_size(LITTLE_DISK)}", todo)
+    return Line(
+        "disk",
+        state,
+        f"{text}; all datasets need about {format_size(LITTLE_DISK)}",
+        "embedding-datasets fetch NAME --dry-run says how much a dataset needs; EMBEDDING_DATASETS_CACHE moves the cache",
+    )
 
 
 def _outputs(output: Path) -> Line:
@@ -252,8 +256,12 @@ def file_access(name: str, file: RawFile, token: str | None, endpoint: str) -> L
         return Line("gated", "warning", f"{name}: unknown: the Hub answers {status}", retry)
     terms = "the terms are not accepted" if token else "no token"
     reason = f"{terms} (status {status})" if gated else f"status {status}"
-    todo = f"accept the terms at {HUB}/datasets/{file.location.repo}, with the account of your token"
-    return Line("gated", "warning", f"{name}: not readable: {reason}", todo)
+    return Line(
+        "gated",
+        "warning",
+        f"{name}: not readable: {reason}",
+        f"accept the terms at {HUB}/datasets/{file.location.repo}, with the account of your token",
+    )
 
 
 def _token_origin() -> str | None:
@@ -271,8 +279,12 @@ def _identity(token: str, origin: str, endpoint: str | None) -> Line:
     if isinstance(answer, str):
         return Line("token", "warning", f"{unknown}: {answer}")
     if answer.status_code in {401, 403}:
-        todo = "make a new token at https://huggingface.co/settings/tokens, then hf auth login"
-        return Line("token", "warning", f"from {origin}: not valid: the Hub answers {answer.status_code}", todo)
+        return Line(
+            "token",
+            "warning",
+            f"from {origin}: not valid: the Hub answers {answer.status_code}",
+            "make a new token at https://huggingface.co/settings/tokens, then hf auth login",
+        )
     try:
         content = answer.json()
         access = content.get("auth", {}).get("accessToken", {})

@@ -136,8 +136,9 @@ def _file_state(raw: Raw) -> _FileState:
         path = str(raw.path.resolve())
         status = raw.path.stat()
     except OSError as error:
-        found = error.strerror or str(error)
-        raise SourceError(f"{raw.name} cannot be read", where=str(raw.path), found=found) from error
+        raise SourceError(
+            f"{raw.name} cannot be read", where=str(raw.path), found=error.strerror or str(error)
+        ) from error
     return _FileState(path, raw.member, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
 
 
@@ -186,8 +187,12 @@ def lock_cached_file(path: Path, name: str, *, activity: str = "downloading") ->
 
 def unusable_cache_error(directory: Path, error: OSError) -> SourceError:
     """The error for a cache that cannot be written."""
-    todo = "set EMBEDDING_DATASETS_CACHE to a writable directory"
-    unusable = SourceError("the cache cannot be used", where=str(directory), found=str(error), todo=todo)
+    unusable = SourceError(
+        "the cache cannot be used",
+        where=str(directory),
+        found=str(error),
+        todo="set EMBEDDING_DATASETS_CACHE to a writable directory",
+    )
     return unusable.of_this_machine()
 
 

@@ -225,13 +225,11 @@ def read_range(
                     first = CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", ""))
                     commit = file_version(response).commit
                     if commit and COMMIT.search(request.version) and commit not in request.version:
-                        what, found = (
+                        raise SourceError(
                             f"{request.name} is of another commit",
-                            f"the server sends it from commit {commit}",
-                        )
-                        raise SourceError(what, found=found, expected=request.version).lacking(
-                            request.name, "unavailable"
-                        )
+                            found=f"the server sends it from commit {commit}",
+                            expected=request.version,
+                        ).lacking(request.name, "unavailable")
                     if status not in {200, 206} and (status, size) != (416, 0):  # that is an empty file
                         raise _refused(request, response)
                     if start != (int(first[1] or 0) if first else 0):
@@ -365,8 +363,9 @@ def _attempt(
     with _open_stream(client, request.url, headers, patience) as response:
         status = response.status_code
         if is_passing(status):
-            reason = f"the server answered {status} {response.reason_phrase}"
-            return _TemporaryFailure(reason, retry_after(response.headers))
+            return _TemporaryFailure(
+                f"the server answered {status} {response.reason_phrase}", retry_after(response.headers)
+            )
         if status == 416 and part.size and confirms_complete(response, part):
             return None
         if (status == 416 and part.size) or (status == 206 and not is_continuation(response, part)):
@@ -451,9 +450,10 @@ def _receive(
                 _check_disk_space(request, part, total if total is not None else part.size)
             if time.monotonic() - began >= patience.window:
                 if part.size - size_then < patience.least:
-                    found = f"fewer than {patience.least:,} bytes within {patience.window:g} s"
                     raise _failed(
-                        request, found, f"run the same command again: what has come is kept; or {request.alternative}"
+                        request,
+                        f"fewer than {patience.least:,} bytes within {patience.window:g} s",
+                        f"run the same command again: what has come is kept; or {request.alternative}",
                     )
                 began, size_then = time.monotonic(), part.size
     if part.size > most and not part.is_too_long:
@@ -531,7 +531,8 @@ def is_unresolved(error: BaseException | None) -> bool:
 
 def _unresolved(request: DownloadRequest, error: httpx.TransportError) -> SourceError:
     host = error.request.url.host
-    todo = f"{network_hint(host)}, then run the same command again; or {request.alternative}"
-    failed = _failed(request, _describe(error), todo)
+    failed = _failed(
+        request, _describe(error), f"{network_hint(host)}, then run the same command again; or {request.alternative}"
+    )
     failed.unresolved = host
     return failed

@@ -155,8 +155,13 @@ def _write_rows(stored: Path, path: Path, records: int, got: int, copy: Copy) ->
         groups = [file.metadata.row_group(number) for number in range(1, file.num_row_groups)]
         later = [each.column(number) for each in groups for number in range(each.num_columns)]
         nulls = {each.path_in_schema for each in later if each.statistics and each.statistics.null_count}
-        found = f"there are nulls behind the first row group, in {', '.join(sorted(nulls))}" * bool(nulls)
-        return Head(table.num_rows < rows, rows, _describe(pl.DataFrame(table)), seen=table.num_rows, later=found)
+        return Head(
+            table.num_rows < rows,
+            rows,
+            _describe(pl.DataFrame(table)),
+            seen=table.num_rows,
+            later=f"there are nulls behind the first row group, in {', '.join(sorted(nulls))}" * bool(nulls),
+        )
 
 
 def _read(stored: Path, file: RawFile, is_cut: bool, copy: Copy) -> tuple[bytes, bool, int | None]:
@@ -196,8 +201,7 @@ def _read(stored: Path, file: RawFile, is_cut: bool, copy: Copy) -> tuple[bytes,
             found = (error.found or "").partition(" that begins with ")[0].partition(" (b'")[0]  # bytes of the file
             raise SourceError(f"{found}, expected {error.expected}") from error
         if names and not data:
-            what = f"{raw.member} is not among the first members: {', '.join(names[:20])}"
-            raise _unread(file.name, what) from error
+            raise _unread(file.name, f"{raw.member} is not among the first members: {', '.join(names[:20])}") from error
         at_cut = True
     return bytes(data), at_cut, size
 

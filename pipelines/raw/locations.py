@@ -74,8 +74,10 @@ def missing_file_error(request: FileRequest) -> SourceError:
 def nested_archive_error(request: FileRequest) -> SourceError:
     """The error for an archive inside another archive, which is read only where a user has extracted it."""
     path = request.local_paths[0] if request.local_paths else Path("DIR", request.source.name, request.file.name)
-    todo = f"extract it and put it at {path}" + ("" if request.local_paths else ", and pass --raw-dir DIR")
-    return SourceError(f"{request.name} is an archive inside another archive, which cannot be read in place", todo=todo)
+    return SourceError(
+        f"{request.name} is an archive inside another archive, which cannot be read in place",
+        todo=f"extract it and put it at {path}" + ("" if request.local_paths else ", and pass --raw-dir DIR"),
+    )
 
 
 def publisher_request(request: FileRequest) -> DownloadRequest:
@@ -169,8 +171,11 @@ def locate(source: Source, key: str, settings: RawSettings, *, limit: int | None
     file = source.files[key]
     request = make_request(source, file, settings)
     if request.name in settings.unpinned and _find_in_raw_dir(request) is None:
-        what, where = f"{request.name}: --unpinned takes a file below --raw-dir", map(str, request.local_paths)
-        raise SourceError(what, where=", ".join(where) or None, todo="put it there, or leave the option out")
+        raise SourceError(
+            f"{request.name}: --unpinned takes a file below --raw-dir",
+            where=", ".join(map(str, request.local_paths)) or None,
+            todo="put it there, or leave the option out",
+        )
     if isinstance(file.location, Member) and _find_in_raw_dir(request) is None:
         stored_request = make_request(source, file.location.archive, settings, member=file)
         stored, member, digest = _find_member(request, stored_request, file.location.path)
@@ -230,8 +235,11 @@ def _local_paths(requests: Sequence[FileRequest]) -> Iterator[tuple[Origin, File
 
 def _check_raw_dir(settings: RawSettings) -> None:
     if settings.raw_dir is not None and not settings.raw_dir.is_dir():
-        todo = "correct --raw-dir, or leave it out"
-        raise UsageError("the directory of raw files does not exist", where=str(settings.raw_dir), todo=todo)
+        raise UsageError(
+            "the directory of raw files does not exist",
+            where=str(settings.raw_dir),
+            todo="correct --raw-dir, or leave it out",
+        )
 
 
 def _find_in_raw_dir(request: FileRequest) -> Path | None:

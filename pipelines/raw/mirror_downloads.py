@@ -104,8 +104,13 @@ def _explain(failure: SourceError, answers: list[str]) -> SourceError:
     """The error for a file that is nowhere, with the answer of each mirror."""
     if not answers:
         return failure
-    found = "; ".join([failure.found or failure.what, *answers])
-    error = SourceError(failure.what, where=failure.where, found=found, expected=failure.expected, todo=failure.todo)
+    error = SourceError(
+        failure.what,
+        where=failure.where,
+        found="; ".join([failure.found or failure.what, *answers]),
+        expected=failure.expected,
+        todo=failure.todo,
+    )
     error.missing = failure.missing
     return error
 
@@ -141,8 +146,7 @@ def _file_size(path: Path) -> int:
         status = path.stat()
     except (FileNotFoundError, NotADirectoryError):
         absent = NOT_THERE if os.path.isdir(path.parents[2]) else NO_FOLDER  # noqa: PTH112 - never raises
-        found = f"a broken link at {path}" if path.is_symlink() else absent
-        raise SourceError("not there", found=found) from None
+        raise SourceError("not there", found=f"a broken link at {path}" if path.is_symlink() else absent) from None
     except OSError as error:
         raise SourceError("not readable", found=error.strerror or str(error)) from error
     if not stat.S_ISREG(status.st_mode):

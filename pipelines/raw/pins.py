@@ -268,7 +268,10 @@ def placeholder_error(name: str, where: str, head: bytes, size: int, *, todo: st
     page = is_html(head) and not name.lower().endswith((".html", ".htm"))
     if not page and not is_lfs_pointer(head):
         return None
-    found = describe_content(head, size)
     return SourceError(
-        f"{name} is not the file itself", where=where, found=found, expected="the file itself", todo=todo
+        f"{name} is not the file itself",
+        where=where,
+        found=describe_content(head, size),
+        expected="the file itself",
+        todo=todo,
     )

@@ -128,18 +128,11 @@ def can_record(ledger: Path = LEDGER) -> bool:
     return (ledger != LEDGER or is_checkout()) and os.access(ledger.parent, os.W_OK)
 
 
-def record_entry(dataset: str, version: str, entry: LedgerEntry, ledger: Path = LEDGER) -> bool:
-    """Write an entry; returns whether the ledger changed. It changes only in a writable checkout."""
-    return _update(dataset, version, entry, ledger)
+def record_entry(dataset: str, version: str, entry: LedgerEntry | LedgerPart, ledger: Path = LEDGER) -> bool:
+    """Write an entry, or what was built of some splits, in place of what was there; returns whether the ledger changed.
 
-
-def record_part(dataset: str, version: str, part: LedgerPart, ledger: Path = LEDGER) -> bool:
-    """Write what was built of some splits, in place of what was there; returns whether the ledger changed."""
-    return _update(dataset, version, part, ledger)
-
-
-def _update(dataset: str, version: str, entry: LedgerEntry | LedgerPart, ledger: Path) -> bool:
-    """Replace an entry or a part; returns whether the ledger changed."""
+    It changes only where `can_record`.
+    """
     if not can_record(ledger):
         return False
     with locked(ledger.with_name(f".{ledger.name}.lock"), "the ledger", remove=True):

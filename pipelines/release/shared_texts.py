@@ -198,9 +198,9 @@ def _example(pair_set: PairSet, shared: tuple[int, int, int]) -> tuple[str, str 
 MAP = Path(__file__).with_name("contamination_map.json")
 
 
-def read_map(path: Path = MAP) -> dict[str, Any]:
-    """The map in a file, by default that of our own releases."""
-    return dict(json.loads(path.read_text("utf-8")))
+def read_map() -> dict[str, Any]:
+    """The map of our own releases."""
+    return dict(json.loads(MAP.read_text("utf-8")))
 
 
 def shared_with_others(dataset: str, content_sha256: str, compared: dict[str, Any] | None = None) -> Comparison | None:

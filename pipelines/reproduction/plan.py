@@ -63,8 +63,8 @@ class Rebuild:
         return recipe.sha256 == fingerprint.recipe_sha256(module) and recipe.options == options
 
 
-def plan_rebuild(manifest: Manifest, golden: Path = GOLDEN) -> Rebuild:
-    """The build that a manifest asks for. golden: the folder of all golden samples.
+def plan_rebuild(manifest: Manifest) -> Rebuild:
+    """The build that a manifest asks for.
 
     Raises SourceError for a dataset, version, split or limit that this package does not have.
     """
@@ -93,16 +93,16 @@ def plan_rebuild(manifest: Manifest, golden: Path = GOLDEN) -> Rebuild:
     partial = manifest.version == AS_PUBLISHED and manifest.recipe.options.get("partial") is True
     rebuild = Rebuild(definition, manifest.version, chosen, False, manifest.limit, digests, partial)
     # A part of the real files is marked as a sample too: the digests tell the two apart.
-    is_golden = manifest.sample and not manifest.unpinned and (manifest.limit is None or _are_golden(rebuild, golden))
+    is_golden = manifest.sample and not manifest.unpinned and (manifest.limit is None or _are_golden(rebuild))
     return replace(rebuild, golden=is_golden)
 
 
-def _are_golden(rebuild: Rebuild, golden: Path) -> bool:
+def _are_golden(rebuild: Rebuild) -> bool:
     """Whether the digests are those of the golden sample."""
     source, keys = rebuild.definition.source, rebuild.keys
-    if missing_golden_files(source, keys, golden):
+    if missing_golden_files(source, keys, GOLDEN):
         return False
-    entries = [golden_input(source, key, golden, limit=None).entry for key in keys]
+    entries = [golden_input(source, key, GOLDEN, limit=None).entry for key in keys]
     return {entry.name: entry.sha256 for entry in entries} == rebuild.digests
 
 

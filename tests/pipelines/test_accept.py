@@ -94,8 +94,7 @@ def test_new_digests_and_the_versions_built_from_them_are_added(sent: Path, chec
 
 
 def test_a_dry_run_and_a_name_limit_what_is_written(sent: Path, checkout: Path) -> None:
-    dry = accept(sent, checkout, "--dry-run")
-    assert "would add: 1 to raw.lock.json" in dry.stdout
+    assert "would add: 1 to raw.lock.json" in accept(sent, checkout, "--dry-run").stdout
     assert contents(checkout) == ({}, {})
     assert "added: 0 to raw.lock.json, 0 to ledger.json" in accept(sent, checkout, "cedr").stdout
     assert contents(checkout) == ({}, {})

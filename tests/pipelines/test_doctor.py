@@ -123,8 +123,7 @@ def test_a_hub_out_of_reach_or_without_https_is_a_warning(tmp_path: Path, monkey
         lines = diagnose(tmp_path / "cache", tmp_path / "outputs", offline=False, endpoint=endpoint)
         [token] = [line for line in lines if line.topic == "token"]
         assert (token.state, token.text) == ("warning", f"from HF_TOKEN: unknown what it may do: {failure}")
-        gated = {line.text.partition(": ")[2] for line in lines if line.topic == "gated"}
-        assert gated == {f"unknown: {failure}"}
+        assert {line.text.partition(": ")[2] for line in lines if line.topic == "gated"} == {f"unknown: {failure}"}
 
 
 def test_offline_the_hub_is_not_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,7 +196,6 @@ def test_each_mirror_is_listed_with_whether_it_answers(
         ("ok", f"hf://datasets/{repo}: answers"),
         ("warning", "hf://datasets/org/none: status 401"),
     ]
-    offline = [line.text for line in look(tmp_path)["mirror"]]
-    assert offline[2] == f"{hub.url}: not asked"
+    assert look(tmp_path)["mirror"][2].text == f"{hub.url}: not asked"
     monkeypatch.setenv("EMBEDDING_DATASETS_MIRRORS", "http://a.example")
     assert [line.state for line in look(tmp_path)["mirrors"]] == ["problem"]

@@ -1,6 +1,7 @@
 """Builds: a release is complete or absent, up to date or rebuilt, and never replaced silently."""
 
 import errno
+import hashlib
 import json
 import logging
 import os
@@ -23,6 +24,7 @@ from cards.manifest import encode
 from pipelines.checking.checks import check_release
 from pipelines.make import BuildResult, BuildSettings, make, plan_build
 from pipelines.release import parquet, staging
+from pipelines.release.folder import read_manifest
 from tests.support.killed_builds import run_killed
 from tests.support.paths import ROOT
 from tests.support.processes import run
@@ -500,3 +502,44 @@ def test_the_rows_of_findings_are_written_whether_the_release_is_built_up_to_dat
         make(with_recipe(NAME, lambda _: Tables({"default": {"dev": frame}})), "1.0.0", wanted)
     refused = pl.read_parquet(tmp_path / "rows" / f"{NAME}-1.0.0" / "null_text" / "default-dev.parquet")
     assert refused["sentence2"].to_list() == ["c"]
+
+
+def test_the_manifest_has_the_documented_keys(settings: BuildSettings) -> None:
+    outcome = build(settings)
+    manifest = json.loads((outcome.release_dir / "manifest.json").read_bytes())
+    assert {
+        "dataset", "version", "source", "task", "content_sha256", "tables", "raw", "recipe", "dropped", "findings", "sample",
+        "partial", "tools", "built_at",
+    } <= set(manifest)  # fmt: skip
+    [table] = manifest["tables"]
+    assert {"config", "split", "rows", "columns", "content_sha256", "files"} <= set(table)
+    assert {"path", "bytes", "sha256"} <= set(table["files"][0])
+    assert {"name", "url", "sha256", "bytes"} <= set(manifest["raw"][0])
+    assert {"module", "options", "sha256"} <= set(manifest["recipe"])
+    assert manifest["documents"] == [
+        {"path": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        for name in ("README.md", "statistics.json", "croissant.json")
+        for content in [(outcome.release_dir / name).read_bytes()]
+    ]
+    assert read_manifest(outcome.release_dir) == outcome.manifest
+
+
+def test_concurrent_builds_of_one_dataset_all_succeed(tmp_path: Path) -> None:
+    arguments = [
+        sys.executable,
+        "-m",
+        "pipelines.build",
+        NAME,
+        "--sample",
+        "--force",
+        "--output",
+        str(tmp_path / "outputs"),
+    ]
+    processes = [
+        subprocess.Popen(arguments, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    results = [(process.communicate()[1], process.returncode) for process in processes]
+    assert [code for _, code in results] == [0, 0], results
+    assert not check_release(tmp_path / "outputs" / NAME / "1.0.0", language_sample=SAMPLE).report["problems"]
+    assert {path.name for path in (tmp_path / "outputs").iterdir()} == {NAME}

@@ -134,8 +134,7 @@ def builtin(job: dict[str, Any]) -> dict[str, Any]:
 
     results = {}
     for name in job["tasks"]:
-        task = mteb.get_task(name)
-        results[name] = {"statistics": task.calculate_descriptive_statistics(overwrite_results=True)}
+        results[name] = {"statistics": mteb.get_task(name).calculate_descriptive_statistics(overwrite_results=True)}
         results[name]["score"] = _main_score(mteb.evaluate(encoder(), mteb.get_task(name), cache=None))
     return results
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+from functools import cache
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet
 from polars.testing import assert_frame_equal
 
+from builders.ateb.lmsys_arena import PATH as BATTLES
 from builders.spec import Raw, RawFiles, Tables
 from pipelines.audit import integrity
 from pipelines.make import GOLDEN
@@ -81,6 +83,24 @@ def write_parquet(path: Path, rows: list[dict[str, Any]], like: Path) -> None:
     """Write rows with the schema of another Parquet file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     pa.parquet.write_table(pa.Table.from_pylist(rows, pa.parquet.read_schema(like)), path)
+
+
+@cache
+def _unflagged_battle() -> dict[str, Any]:
+    return read_rows(GOLDEN / "lmsys_arena" / "battles.jsonl")[0]
+
+
+def make_battle(n: int, message: str, a: str, b: str, winner: str) -> dict[str, Any]:
+    """A record of lmsys_arena: a battle with one message, which nothing flags."""
+    conversations = {
+        f"conversation_{side}": [{"content": message, "role": "user"}, {"content": answer, "role": "assistant"}]
+        for side, answer in (("a", a), ("b", b))
+    }
+    return _unflagged_battle() | conversations | {"question_id": f"question {n}", "winner": winner}
+
+
+def write_battles(folder: Path, rows: list[dict[str, Any]]) -> None:
+    write_parquet(folder / BATTLES, rows, golden_raw("lmsys-reranking") / BATTLES)
 
 
 def change_last_record(path: Path, change: dict[str, Any]) -> int:

@@ -9,11 +9,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from subprocess import CompletedProcess
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Self
 
 import polars as pl
 import pytest
@@ -190,22 +191,52 @@ def changed_corpus(frames: Frames) -> Frames:
     return frames | {"corpus": {"test": pl.concat([corpus.with_columns(text), added])}}
 
 
-def publish(
-    hub: LoopbackHub,
-    dataset: Definition,
-    outcome: BuildResult,
-    options: PublishOptions,
-    *,
-    token: str = WRITER,
-    **timeouts: Any,
-) -> Publication[Plan]:
-    connection = publishing.login(endpoint=hub.url, token=token, patience=patience(**timeouts))
-    return publishing.publish(dataset, outcome.release_dir, options, connection)
+def refused(words: str, call: Callable[..., object], *arguments: Any, **options: Any) -> PublishError:
+    """Assert that a call fails with these words, and return the error."""
+    with pytest.raises(PublishError) as caught:
+        call(*arguments, **options)
+    assert words in str(caught.value)
+    return caught.value
 
 
-def plan(hub: LoopbackHub, dataset: Definition, outcome: BuildResult, options: PublishOptions) -> Plan:
-    connection = client.connect(PublishError, endpoint=hub.url, token=WRITER, patience=patience())
-    return make_plan(dataset, outcome.release_dir, options, connection)
+@dataclass(frozen=True)
+class Versions:
+    """Versions of a dataset, built once, that a test publishes to a Hub with these options.
+
+    What follows a version or a release changes the options; `retries`, `read` and `waits` are those of `patience`.
+    """
+
+    hub: Any
+    options: PublishOptions
+    dataset: Definition
+    outcomes: dict[str, BuildResult]
+
+    def publish(self, version: str | BuildResult, **changes: Any) -> Publication[Plan]:
+        """Publish a version, or another release of the dataset."""
+        timeouts = {name: changes.pop(name) for name in ("retries", "read", "waits") if name in changes}
+        connection = publishing.login(endpoint=self.hub.url, token=WRITER, patience=patience(**timeouts))
+        return publishing.publish(*self._release(version), replace(self.options, **changes), connection)
+
+    def plan(self, version: str | BuildResult, **changes: Any) -> Plan:
+        """Plan to publish it."""
+        connection = client.connect(PublishError, endpoint=self.hub.url, token=WRITER, patience=patience())
+        return make_plan(*self._release(version), replace(self.options, **changes), connection)
+
+    def refuse(self, version: str | BuildResult, *words: str, **changes: Any) -> PublishError:
+        """Assert that publishing it fails with all of these words, and return the error."""
+        with pytest.raises(PublishError) as caught:
+            self.publish(version, **changes)
+        assert [text for text in words if text not in str(caught.value)] == []
+        return caught.value
+
+    def licensed(self, licence: str, note: str = "") -> Self:
+        """The same versions under another licence."""
+        source = replace(self.dataset.source, license=licence, license_note=note)
+        return replace(self, dataset=replace(self.dataset, source=source))
+
+    def _release(self, version: str | BuildResult) -> tuple[Definition, Path]:
+        release = self.outcomes[version] if isinstance(version, str) else version
+        return self.dataset, release.release_dir
 
 
 def files_of(outcome: BuildResult) -> dict[str, bytes]:
@@ -236,14 +267,6 @@ def published_card(outcome: BuildResult, repo: str = REPO) -> bytes:
     return card.replace(placeholder, f'repo = "{repo}"\n').encode()
 
 
-def first(release: Any) -> tuple[Definition, BuildResult]:
-    return release[0], release[1]["1.0.0"]
-
-
-def first_dir(release: Any) -> tuple[Definition, Path]:
-    return release[0], release[1]["1.0.0"].release_dir
-
-
 def with_manifest(outcome: BuildResult, tmp_path: Path, **changes: Any) -> BuildResult:
     """Copy a release, changing its manifest; the copy is not marked as a sample."""
     release_dir = tmp_path / "changed" / outcome.version
@@ -270,40 +293,43 @@ def assert_complete_releases(hub: LoopbackHub, outcomes: dict[str, BuildResult])
 
 
 def each_request(
-    hub: LoopbackHub,
-    options: PublishOptions,
-    release: tuple[Definition, dict[str, BuildResult]],
-    version: str,
-    before: Iterable[str],
-    *,
-    every: bool,
-) -> Iterator[tuple[int, PublishOptions]]:
-    """Yield the number of each request that publishing a version sends, and options to publish with, on a restored Hub.
+    versions: Versions, version: str, before: Iterable[str], *, every: bool
+) -> Iterator[tuple[int, Versions]]:
+    """Yield the number of each request that publishing a version sends, and what to publish with, on a restored Hub.
 
     before: versions that are published already. The cache already holds them; the remaining downloads are enough for these tests.
     every: every request, or only the last of each kind: requests that differ in a file, a commit or a number are of one kind.
     """
-    dataset, outcomes = release
+    hub, options = versions.hub, versions.options
     options.cache.mkdir()
     for earlier in before:
-        publish(hub, dataset, outcomes[earlier], options)
-    before = hub.state()
+        versions.publish(earlier)
+    state = hub.state()
 
-    def restore(name: str) -> PublishOptions:
-        hub.restore(before)
+    def restore(name: str) -> Versions:
+        hub.restore(state)
         cache = options.cache.with_name(name)
         shutil.copytree(options.cache, cache)
-        return replace(options, cache=cache)
+        return replace(versions, options=replace(options, cache=cache))
 
     first = restore("undisturbed")
     with pytest.MonkeyPatch.context() as patch:  # long timeouts: on a loaded machine, a retry would add a request
         patch.setattr("huggingface_hub.constants.HF_HUB_DOWNLOAD_TIMEOUT", 10)
-        publish(hub, dataset, outcomes[version], first, read=10.0)
+        first.publish(version, read=10.0)
     kinds = {
         re.sub(r"[0-9a-f]{40,}|[\w.-]+\.\w+|\d+", "*", str(request)): number for number, request in enumerate(hub.log)
     }
     for number in range(len(hub.log)) if every else sorted(kinds.values()):
         yield number, restore(str(number))
+
+
+def try_with_faults(hub: LoopbackHub, fault: Fault, requests: int, action: Callable[[], object]) -> None:
+    """Do something as often as it has requests, while one request after the other fails; it may fail with it."""
+    for number in range(requests):
+        hub.fail(number, fault)
+        with suppress(PublishError):
+            action()
+    hub.stop_failing()
 
 
 def assert_published(hub: LoopbackHub, outcomes: dict[str, BuildResult], *versions: str) -> None:

@@ -10,7 +10,6 @@ import json
 import re
 import shutil
 import uuid
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -56,6 +55,7 @@ TAG_KEYS = (
 )
 FRONT_MATTER = re.compile(r"\s*---[\r\n]+(.*?)[\r\n]+---(?:[\r\n]|$)", re.DOTALL)
 PARTS = {"repo": "[^/]+/[^/]+?", "path": ".+", "kind": "tag|branch", "change": "status|merge"}
+PAGE_SIZE = 3  # the most items of a page
 TRUE = {"true", "True", "1"}
 
 
@@ -222,25 +222,18 @@ class LoggedRequest(NamedTuple):
 class Hub:
     """The state, and what strangers do, under the names that the first Hub has.
 
-    repos: by id in lower case (client tests: the API ignores case). moved: new ids by old ones. page_size: the most items of a
-    page. part_size: bytes; a larger LFS file is uploaded in parts. quota: requests of a token within a window, by bucket ("api",
-    "resolvers"). log: the requests to `url`. before_answer: functions by path fragment; each runs once, before the next request
-    whose path contains the fragment is answered.
+    repos: by id in lower case (client tests: the API ignores case). moved: new ids by old ones. log: the requests to `url`.
+    before_answer: functions by path fragment; each runs once, before the next request whose path contains the fragment.
     """
 
     folder: Path
     accounts: dict[str, Account]
-    page_size: int
-    part_size: int
-    quota: dict[str, int]
     url: str = ""
     storage_url: str = ""
     repos: dict[str, Dataset] = field(default_factory=dict)
     moved: dict[str, str] = field(default_factory=dict)
-    collections: dict[str, dict[str, Any]] = field(default_factory=dict)
     log: list[LoggedRequest] = field(default_factory=list)
     before_answer: dict[str, Callable[[], object]] = field(default_factory=dict)
-    used: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def find(self, repo: str, request: Request) -> Dataset:
         """Return a dataset that an account may see. Raises Answer; a private one is missing for others (docs)."""
@@ -366,7 +359,7 @@ def dispatch(hub: Hub, request: Request) -> Answer:
 def paged(hub: Hub, request: Request, items: Sequence[Any], most: int | None = None) -> Answer:
     """Return one page of a listing, with a Link header to the next (client: as GitHub does)."""
     start = int(request.get("cursor") or 0)
-    end = start + min(int(request.get("limit") or most or hub.page_size), hub.page_size)
+    end = start + min(int(request.get("limit") or most or PAGE_SIZE), PAGE_SIZE)
     query = urlencode({**request.query, "cursor": [str(end)]}, doseq=True)
     link = {"Link": f'<{hub.url}{request.path}?{query}>; rel="next"'} if end < len(items) else {}
     return Answer(items[start:end], headers=link | {"X-Total-Count": str(len(items))})
@@ -420,13 +413,6 @@ def move_repo(hub: Hub, request: Request) -> Any:
         request.require_write(namespace)
     require(target.lower() not in hub.repos, 409, f"A dataset repository called {target} already exists")
     hub.rename(dataset.id, target)
-
-
-@route("PUT", "/api/datasets/{repo}/settings", write=True)
-def update_settings(_: Hub, request: Request, dataset: Dataset) -> Any:
-    visibility = request.json.get("visibility", "private" if dataset.private else "public")
-    dataset.gated, dataset.private = request.json.get("gated", dataset.gated), visibility == "private"
-    return {"private": dataset.private, "gated": dataset.gated}
 
 
 @route("GET", "/api/datasets")
@@ -666,38 +652,10 @@ def lfs_batch(hub: Hub, request: Request, dataset: Dataset) -> Any:
     request.author()
     objects = []
     for one in request.json["objects"]:
-        upload: dict[str, Any] = {"href": f"{hub.storage_url}/{dataset.uid}/{one['oid']}"}
-        if one["size"] > hub.part_size:
-            parts = {
-                str(number + 1): f"{upload['href']}/{number + 1}" for number in range(-(-one["size"] // hub.part_size))
-            }
-            upload = {
-                "href": f"{hub.url}/api/complete/{dataset.uid}",
-                "header": {"chunk_size": str(hub.part_size), **parts},
-            }
-        actions = {"upload": upload, "verify": {"href": f"{hub.url}/datasets/{dataset.id}.git/info/lfs/verify"}}
-        objects.append(
-            one if (dataset.lfs / one["oid"]).exists() else {**one, "actions": actions}
-        )  # client: present without
+        actions = {"upload": {"href": f"{hub.storage_url}/{dataset.uid}/{one['oid']}"}}
+        present = (dataset.lfs / one["oid"]).exists()
+        objects.append(one if present else {**one, "actions": actions})  # client: present without
     return {"objects": objects}
-
-
-@route("POST", "/api/complete/{uid}")
-def complete_upload(hub: Hub, request: Request, uid: str) -> Any:
-    file = hub.folder / uid / request.json["oid"]
-    parts = [file.with_suffix(f".{part['partNumber']}") for part in request.json["parts"]]
-    whole = b"".join(part.read_bytes() for part in parts)
-    require(hashlib.sha256(whole).hexdigest() == file.name, 400, "The parts do not make up the object")
-    file.write_bytes(whole)
-    for part in parts:
-        part.unlink()
-
-
-@route("POST", "/datasets/{repo}.git/info/lfs/verify")
-def lfs_verify(_: Hub, request: Request, dataset: Dataset) -> Any:
-    file = dataset.lfs / request.json["oid"]
-    whole = file.exists() and file.stat().st_size == request.json["size"]
-    require(whole, 404, "Object does not exist on the server")
 
 
 @route("GET", "/api/datasets/{repo}/lfs-files")
@@ -814,8 +772,8 @@ def list_discussions(hub: Hub, request: Request, dataset: Dataset) -> Any:
         one | repo for one in reversed(dataset.discussions) if one["status"] in states and one["isPullRequest"] in kinds
     ]
     mine = [one for one in chosen if author in {"", one["author"]["name"]}]
-    start = int(request.get("p") or 0) * hub.page_size
-    return {"discussions": mine[start : start + hub.page_size], "count": len(mine), "start": start}
+    start = int(request.get("p") or 0) * PAGE_SIZE
+    return {"discussions": mine[start : start + PAGE_SIZE], "count": len(mine), "start": start}
 
 
 @route("POST", "/api/datasets/{repo}/discussions")
@@ -857,63 +815,6 @@ def change_discussion(_: Hub, request: Request, dataset: Dataset, num: str, chan
         one["changes"]["mergeCommitId"] = merged
     one["status"] = "merged" if change == "merge" else request.json["status"]
     return add_event(one, author, "status-change", status=one["status"])
-
-
-# Collections
-
-
-def find_collection(hub: Hub, request: Request, slug: str) -> dict[str, Any]:
-    found = hub.collections.get(slug)
-    seen = found and (not found["private"] or request.is_member(found["owner"]["name"]))
-    require(seen, 404, "Collection not found")
-    return found
-
-
-@route("GET", "/api/collections")
-def list_collections(hub: Hub, request: Request) -> Any:
-    seen = [one for one in hub.collections.values() if not one["private"] or request.is_member(one["owner"]["name"])]
-    mine = [one for one in seen if request.get("owner") in {"", one["owner"]["name"]}]
-    # The first four items alone: huggingface.js. Without a position: the client counts.
-    return paged(
-        hub,
-        request,
-        [{key: one[key] for key in one.keys() - {"position"}} | {"items": one["items"][:4]} for one in mine],
-    )
-
-
-@route("POST", "/api/collections")
-def create_collection(hub: Hub, request: Request) -> Any:
-    owner, title = request.json["namespace"], request.json["title"]
-    request.require_write(owner)
-    prefix = f"{owner}/{re.sub(r'[^a-z0-9]+', '-', title.lower()).strip('-')}"
-    known = [slug for slug in hub.collections if slug.rpartition("-")[0] == prefix]
-    require(not known, 409, "This collection already exists", slug="".join(known))  # client
-    hub.collections[f"{prefix}-{new_id()}"] = made = {
-        "title": title, "description": request.json.get("description"), "owner": {"name": owner, "type": "org"}, "items": [],
-        "private": bool(request.json.get("private")), "position": len(hub.collections), "theme": "orange", "upvotes": 0,
-        "lastUpdated": now(),
-    }  # fmt: skip
-    made["slug"] = list(hub.collections)[-1]
-    return made
-
-
-@route("GET", "/api/collections/{namespace}/{name}")
-def get_collection(hub: Hub, request: Request, namespace: str, name: str) -> Any:
-    return find_collection(hub, request, f"{namespace}/{name}")
-
-
-@route("POST", "/api/collections/{namespace}/{name}/items")
-def add_collection_item(hub: Hub, request: Request, namespace: str, name: str) -> Any:
-    found, item = find_collection(hub, request, f"{namespace}/{name}"), request.json["item"]
-    request.require_write(namespace)
-    dataset = hub.find(item["id"], request)
-    known = [one["id"] for one in found["items"]]
-    require(dataset.id not in known, 409, "This item is already in the collection")
-    found["items"].append({
-        "_id": new_id(), "id": dataset.id, "type": item["type"], "position": len(known),
-        "note": {"text": request.json.get("note")},
-    })  # fmt: skip
-    return found
 
 
 def new_id() -> str:

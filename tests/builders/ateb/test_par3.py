@@ -16,7 +16,6 @@ from builders.errors import SourceError
 from builders.shaping.folding import fold_text_1
 from builders.spec import Raw, RawFiles, Tables
 from pipelines.audit.quality import audit_tables
-from tests.support.recipes import frame
 from tests.support.releases import definition_of
 
 SHORT_TEXT = st.text("aB. ", max_size=3)
@@ -42,6 +41,10 @@ def make_book(*translations: list[str]) -> dict[str, Any]:
     return {"translator_data": {f"translator_{i}": {"translator_paras": texts} for i, texts in enumerate(translations)}}
 
 
+def read_rows(tables: Tables) -> pl.DataFrame:
+    return tables.frames["default"]["test"].lazy().collect()
+
+
 @given(books=BOOKS)
 def test_in_a_cleaned_version_no_pair_is_repeated_or_has_both_labels(
     books: list[list[tuple[str, str]]], tmp_path_factory: pytest.TempPathFactory
@@ -51,7 +54,7 @@ def test_in_a_cleaned_version_no_pair_is_repeated_or_has_both_labels(
         for number, sides in enumerate(books)
     }
     tables = build(data, tmp_path_factory.getbasetemp(), apart=1, clean=True)
-    rows = frame(tables)
+    rows = read_rows(tables)
     folded = rows.select(fold_text_1(pl.col("sentence1")), fold_text_1(pl.col("sentence2")))
     assert not folded.is_duplicated().any()
     assert rows.filter(labels=1).height == rows.filter(labels=0).height
@@ -65,7 +68,7 @@ def test_every_paragraph_has_one_pair_of_each_label_or_is_counted_as_dropped(
 ) -> None:
     book = make_book([first for first, _ in sides], [second for _, second in sides])
     tables = build({"a book": book}, tmp_path_factory.getbasetemp(), apart=apart)
-    rows = frame(tables)
+    rows = read_rows(tables)
     complete = [position for position, texts in enumerate(sides) if all(text.strip() for text in texts)]
     for position in complete:
         far = [other for other in complete if abs(other - position) >= apart]
@@ -81,7 +84,7 @@ def test_only_the_first_two_translations_count_and_a_book_with_one_is_dropped(tm
         "none": make_book(),
     }
     tables = build(books, tmp_path, apart=1)
-    assert frame(tables)["sentence2"].to_list() == ["c", "d", "d", "c"]
+    assert read_rows(tables)["sentence2"].to_list() == ["c", "d", "d", "c"]
     [dropped] = tables.dropped
     assert (dropped.count, dropped.examples) == (2, ("one-0", "one-1"))
 
@@ -146,7 +149,7 @@ def test_a_real_book_gives_two_pairs_per_paragraph_from_its_first_two_translatio
     candide: dict[str, Any], tmp_path: Path
 ) -> None:
     tables = build(candide, tmp_path)
-    rows = frame(tables)
+    rows = read_rows(tables)
     first, second = (one["translator_paras"] for one in candide["candide_fr"]["translator_data"].values())
     assert (tables.dropped, tables.observed) == ((), {"books": 1, "paragraphs": 306})
     same, other = (rows.filter(pl.col("labels") == label) for label in (1, 0))
@@ -154,6 +157,26 @@ def test_a_real_book_gives_two_pairs_per_paragraph_from_its_first_two_translatio
     assert same["sentence2"].to_list() == second
     assert other["sentence2"].n_unique() == 172
     assert rows["id"].head(4).to_list() == ["candide_fr-0-1", "candide_fr-0-0", "candide_fr-1-1", "candide_fr-1-0"]
+
+
+def length_auc(rows: pl.DataFrame) -> float:
+    """The area under the ROC curve of guessing label 1 from the difference of the two lengths: 0.5 is chance."""
+    lengths = [pl.col(side).str.len_chars().cast(pl.Int64) for side in ("sentence1", "sentence2")]
+    rows = rows.select("labels", difference=(lengths[0] - lengths[1]).abs())
+    positives, negatives = (rows.filter(labels=label)["difference"].to_list() for label in (1, 0))
+    wins = sum((positive > other) + (positive == other) / 2 for positive in positives for other in negatives)
+    return wins / (len(positives) * len(negatives))
+
+
+def test_lengths_reveal_the_label_of_a_real_pair_in_the_first_version_only(
+    candide: dict[str, Any], tmp_path: Path
+) -> None:
+    assert round(length_auc(read_rows(build(candide, tmp_path))), 2) == 0.91
+    tables = build(candide, tmp_path, clean=True)
+    assert 0.49 < length_auc(read_rows(tables)) < 0.51
+    [dropped] = tables.dropped
+    assert (dropped.count, dropped.examples) == (3, ("candide_fr-0", "candide_fr-30", "candide_fr-67"))
+    assert (tables.observed, read_rows(tables).height) == ({"books": 1, "paragraphs": 303}, 606)
 
 
 BY_LENGTH = "the one with the larger difference in length has the label same paragraph in 91 of 100 cases (AUC 0.905)"
@@ -174,27 +197,37 @@ def test_an_audit_finds_what_reveals_the_label_of_a_real_pair(
     candide: dict[str, Any],
     tmp_path: Path,
 ) -> None:
-    frames = {"default": {"test": frame(build(candide, tmp_path, clean=clean)).lazy()}}
+    frames = {"default": {"test": read_rows(build(candide, tmp_path, clean=clean)).lazy()}}
     task = definition_of("dipper-pairclassification").dataset.task
     found = [found.finding for found in audit_tables(task, frames, ("test",))]
     details = {one.kind: one.detail for one in found if one.kind.startswith("label_by_")}
     assert details == {kind: f"of two pairs with different labels, {guess}" for kind, guess in guesses.items()}
 
 
-@pytest.mark.parametrize("clean", [False, True], ids=["1.0.0", "2.0.0"])
-def test_the_other_paragraph_is_the_far_one_closest_in_length_to_the_translation_that_is_compared(
-    clean: bool, candide: dict[str, Any], tmp_path: Path
+def test_a_cleaned_version_chooses_the_paragraph_closest_in_length_to_the_translation_it_replaces(
+    candide: dict[str, Any], tmp_path: Path
 ) -> None:
-    """In length to the first translation, or in a cleaned version to the second one, which it replaces."""
-    rows = frame(build(candide, tmp_path, clean=clean))
-    same, other = rows.filter(labels=1), rows.filter(labels=0)
-    positions = same["id"].str.extract(r"-(\d+)-").cast(pl.Int64)
-    texts = dict(zip(positions, same["sentence2"], strict=True))
-    compared = dict(zip(positions, same["sentence2" if clean else "sentence1"], strict=True))
-    assert len(texts) == (303 if clean else 306)
-    for position, text in zip(positions, other["sentence2"], strict=True):
-        far = [each for each in texts if abs(each - position) >= 5]
+    rows = read_rows(build(candide, tmp_path, clean=True))
+    texts = dict(
+        rows.filter(labels=1).select(pl.col("id").str.extract(r"-(\d+)-").cast(pl.Int64), "sentence2").iter_rows()
+    )
+    assert len(texts) == 303
+    for position, text in zip(texts, rows.filter(labels=0)["sentence2"], strict=True):
+        far = [other for other in texts if abs(other - position) >= 5]
         nearest = min(
-            far, key=lambda each: (abs(len(texts[each]) - len(compared[position])), abs(each - position), each)
+            far, key=lambda other: (abs(len(texts[other]) - len(texts[position])), abs(other - position), other)
         )
         assert text == texts[nearest]
+
+
+def test_the_first_version_chooses_the_far_paragraph_closest_in_length_to_the_first_translation(
+    candide: dict[str, Any], tmp_path: Path
+) -> None:
+    rows = read_rows(build(candide, tmp_path))
+    first, second = (one["translator_paras"] for one in candide["candide_fr"]["translator_data"].values())
+    for position, text in enumerate(rows.filter(pl.col("labels") == 0)["sentence2"]):
+        far = [other for other in range(306) if abs(other - position) >= 5]
+        nearest = min(
+            far, key=lambda other: (abs(len(second[other]) - len(first[position])), abs(other - position), other)
+        )
+        assert text == second[nearest]

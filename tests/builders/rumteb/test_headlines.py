@@ -11,7 +11,7 @@ import pytest
 from builders.errors import RecipeError, SourceError
 from builders.shaping.sampling import split
 from builders.spec import Tables
-from tests.support.recipes import build_tables, split_frames
+from tests.support.recipes import assert_balanced_and_distinct, build_tables, split_frames
 
 CLASSES = {"спорт": 0, "Происшествия": 1, "ПОЛИТИКА": 2, "Наука": 3, "Культура": 4, "экономика": 5}
 
@@ -33,6 +33,28 @@ def write_clusters(path: Path, clusters: int, headlines: int, rubrics: Sequence[
     return path
 
 
+def test_the_splits_have_the_sizes_of_the_paper_and_no_cluster_is_in_two_of_them(tmp_path: Path) -> None:
+    path = write_clusters(tmp_path / "clusters.json", 24_000, 3)
+    tables = build(path, tmp_path / "scratch")
+    splits = split_frames(tables)
+    sizes = {"train": 36_000, "validation": 12_000, "test": 12_000}
+    assert {name: rows.height for name, rows in splits.items()} == sizes
+    assert_balanced_and_distinct(splits, {"train": 6_000, "validation": 2_000, "test": 2_000})
+    clusters = [set(rows["id"].str.split("-").list.first()) for rows in splits.values()]
+    assert sum(map(len, clusters)) == len(set.union(*clusters))
+    assert tables.observed["clusters"] == 24_000
+    assert tables.observed["headlines"] == 4 * 24_000 - 3
+    under = {name.removeprefix("headlines under ") for name in tables.observed if name.startswith("headlines under ")}
+    assert under == {*CLASSES, "Общество"}
+    left = {name: count for name, count in tables.observed.items() if name.endswith(" left over")}
+    available = {name: count for name, count in tables.observed.items() if name.endswith(" to choose from")}
+    assert len(left) == len(available) == 6
+    assert sum(available.values()) - sum(left.values()) == 60_000
+    for rows in splits.values():
+        labels = pl.Series([(*CLASSES.values(), 6)[int(name.split("-")[0]) % 7] for name in rows["id"]])
+        assert (rows["label"] == labels).all()
+
+
 def test_a_file_with_one_cluster_per_line_gives_the_same_rows(tmp_path: Path) -> None:
     path = write_clusters(tmp_path / "clusters.json", 2_000, 3)
     lines = tmp_path / "lines.json"
@@ -51,6 +73,15 @@ def test_a_malformed_cluster_in_json_lines_is_an_error_with_its_line(tmp_path: P
     with pytest.raises(SourceError, match="headlines is missing") as caught:
         build(path, tmp_path / "scratch")
     assert caught.value.where == "source/lines.json, line 2"
+
+
+def test_blanks_around_a_rubric_do_not_hide_its_headlines(tmp_path: Path) -> None:
+    path = write_clusters(
+        tmp_path / "clusters.json", 50, 3, ["Спорт ", *list(CLASSES)[1:4], "\u00a0Культура", "экономика"]
+    )
+    sizes = {"train_per_class": 2, "validation_per_class": 1, "test_per_class": 1}
+    for rows in split_frames(build(path, tmp_path / "scratch", **sizes)).values():
+        assert set(rows["label"]) == set(range(6))
 
 
 def test_limiting_the_clusters_does_not_change_the_splits(tmp_path: Path) -> None:

@@ -9,10 +9,12 @@ import polars as pl
 import pytest
 
 from builders.errors import SourceError
-from builders.rumteb.inappropriateness import TOPICS, find_topics, read_scores
+from builders.rumteb.inappropriateness import TOPICS, find_topics, is_certain, read_scores
 from builders.shaping.folding import fold_text_1
 from builders.spec import Raw, Tables
+from pipelines.make import GOLDEN
 from tests.support.recipes import assert_balanced_and_distinct, build_tables, dropped_counts, split_frames, write_csv
+from tests.support.releases import definition_of
 
 
 def build_messages(path: Path, scratch: Path, **options: Any) -> Tables:
@@ -129,6 +131,33 @@ def test_the_test_split_is_a_stratified_sample_of_the_real_rows_labelled_by_peop
         assert abs(taken[label] - 2048 * count / by_people.height) < 1, label
 
 
+def test_of_real_rows_with_the_same_text_the_first_one_labelled_by_people_is_kept(
+    topics_file: Path, tmp_path: Path
+) -> None:
+    tables = build_topics(topics_file, tmp_path / "scratch")
+    rows = read_scores(Raw("t", topics_file), (*TOPICS, "human_labeled")).with_columns(find_topics(0.5).alias("label"))
+    certain = rows.filter((pl.col("human_labeled") == 1) | is_certain(0.1, 0.9))
+    by_people = certain.filter(pl.col("human_labeled") == 1)
+    assert by_people.height - by_people["text"].n_unique() == 7
+    repeated = sum(count for reason, count in dropped_counts(tables).items() if reason.startswith("duplicate of"))
+    assert repeated == certain.height - certain["text"].n_unique()
+    drawn = pl.concat(list(split_frames(tables).values()))
+    first = by_people.unique("text", keep="first", maintain_order=True).select("text", "id", "label")
+    assert drawn.join(first, on="text").select(same=(pl.col("id") == pl.col("id_right")))["same"].all()
+
+
+def test_the_splits_of_messages_have_the_sizes_of_the_paper(tmp_path: Path) -> None:
+    rows = [(f"Сообщение {number}, и ещё", (number % 2) * 0.9 + number % 3 / 20) for number in range(60_000)]
+    path = write_csv(tmp_path / "messages.csv", ("text", "inappropriate"), rows)
+    tables = build_messages(path, tmp_path / "scratch")
+    splits = split_frames(tables)
+    sizes = {"train": 40_000, "validation": 4_000, "test": 10_000}
+    assert {name: frame.height for name, frame in splits.items()} == sizes
+    assert_balanced_and_distinct(splits, {"train": 20_000, "validation": 2_000, "test": 5_000})
+    drawn = pl.concat(list(splits.values()))
+    assert (drawn["id"].cast(pl.Int64) % 2 == drawn["label"]).all()
+
+
 def test_of_real_messages_that_differ_only_in_case_and_punctuation_the_cleaned_version_keeps_one(
     real_sources: Path, tmp_path: Path
 ) -> None:
@@ -163,3 +192,17 @@ def test_a_score_out_of_range_is_refused_with_its_record_and_column(tmp_path: Pa
     with pytest.raises(SourceError, match="score out of range in column 'inappropriate'") as caught:
         build_messages(path, tmp_path)
     assert caught.value.where == "source/messages.csv, record 2"
+
+
+def test_the_order_of_columns_does_not_matter(tmp_path: Path) -> None:
+    for name, key in (("inappropriateness-classification", "messages"), ("sensitive-topics-classification", "topics")):
+        dataset, source = definition_of(name).dataset, definition_of(name).source
+        path = GOLDEN / source.name / "raw" / source.files[key].name
+        with path.open(encoding="utf-8", newline="") as stream:
+            header, *rows = csv.reader(stream)
+        reversed_columns = write_csv(tmp_path / path.name, header[::-1], [row[::-1] for row in rows])
+        splits, expected = (
+            split_frames(build_tables(name, {key: file}, tmp_path, **dataset.sample))
+            for file in (reversed_columns, path)
+        )
+        assert all(splits[split].equals(expected[split]) for split in expected)

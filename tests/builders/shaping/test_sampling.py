@@ -85,6 +85,18 @@ def test_different_seeds_give_different_samples() -> None:
     assert 150 < len(first & second) < 350  # a quarter of a quarter is expected: 250 of 4000
 
 
+@given(reviews, reviews, st.data())
+def test_added_rows_change_a_sample_only_by_pushing_rows_out(
+    old: dict[str, str], more: dict[str, str], data: st.DataObject
+) -> None:
+    n = data.draw(st.integers(0, len(old)))
+    added = {name: label for name, label in more.items() if name not in old}
+    before = set(keys(sampling.sample(table(old), n, key="id", seed=SEED)))
+    after = set(keys(sampling.sample(table(old | added), n, key="id", seed=SEED)))
+    assert after & set(old) <= before
+    assert len(before - after) == len(after & set(added)) <= len(added)
+
+
 @given(reviews, reviews)
 def test_added_rows_change_a_sample_per_class_only_within_their_class(
     old: dict[str, str], more: dict[str, str]
@@ -98,6 +110,14 @@ def test_added_rows_change_a_sample_per_class_only_within_their_class(
         was, now = (set(keys(frame.filter(pl.col("label") == label))) for frame in (before, after))
         assert now & set(old) <= was
         assert len(was - now) <= sum(of == label for of in added.values())
+
+
+@given(reviews, st.data())
+def test_a_larger_sample_begins_with_the_smaller_one(rows: dict[str, str], data: st.DataObject) -> None:
+    large = data.draw(st.integers(0, len(rows)))
+    small = data.draw(st.integers(0, large))
+    larger = sampling.sample(table(rows), large, key="id", seed=SEED)
+    assert_frame_equal(sampling.sample(table(rows), small, key="id", seed=SEED), larger.head(small))
 
 
 @given(reviews)

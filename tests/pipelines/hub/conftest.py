@@ -11,12 +11,12 @@ import pytest
 from builders.catalogue import Definition
 from pipelines.hub import client
 from pipelines.hub.planning import PublishOptions
-from pipelines.make import GOLDEN, BuildResult, make
+from pipelines.make import GOLDEN, BuildResult, BuildSettings, make
 from pipelines.release import ledger, parquet
 from tests.support import processes
 from tests.support.first_contact import publish_golden_files
 from tests.support.loopback_hub import WRITER, LoopbackHub
-from tests.support.publishing import TERRA, changed_corpus, changed_pairs, publish, put_online, two_versions
+from tests.support.publishing import TERRA, Versions, changed_corpus, changed_pairs, put_online, two_versions
 from tests.support.releases import sample_settings
 from tests.support.second_hub import second_hub
 
@@ -95,10 +95,19 @@ def options(tmp_path: Path) -> PublishOptions:
 
 
 @pytest.fixture
-def first_published(
-    hub: LoopbackHub, options: PublishOptions, releases: Any
-) -> tuple[Definition, dict[str, BuildResult]]:
-    """Both versions of a dataset; 1.0.0 is published."""
-    dataset, outcomes = releases()
-    publish(hub, dataset, outcomes["1.0.0"], options)
-    return dataset, outcomes
+def terra(hub: Any, options: PublishOptions, releases: Any) -> Versions:
+    """TERRa in two versions."""
+    return Versions(hub, options, *releases())
+
+
+@pytest.fixture
+def first_published(terra: Versions) -> Versions:
+    """TERRa in two versions; 1.0.0 is published."""
+    terra.publish("1.0.0")
+    return terra
+
+
+@pytest.fixture
+def built(terra: Versions, settings: BuildSettings) -> BuildResult:
+    """Version 2.0.0 of TERRa, in a folder that a test may change."""
+    return make(terra.dataset, "2.0.0", settings)

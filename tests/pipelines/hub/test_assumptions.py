@@ -78,51 +78,48 @@ def ours(hub: LoopbackHub) -> Repo:
     return repo
 
 
-def changed(part: str, change: Callable[[Any], Any], method: str = "GET") -> Otherwise:
-    """A Hub with other answers: their JSON is changed where a part of the path matches."""
+def at(method: str, part: str, act: Callable[[LoopbackHub, Usual], Answer]) -> Otherwise:
+    """A Hub that answers otherwise where method and path of a request match."""
 
-    def answer(_: LoopbackHub, request: Request, usual: Usual) -> Answer:
-        answer = usual()
-        if request.method != method or not re.search(part, request.path):
-            return answer
-        return answer._replace(body=json.dumps(change(json.loads(answer.body))).encode())
+    def answer(hub: LoopbackHub, request: Request, usual: Usual) -> Answer:
+        return act(hub, usual) if request.method == method and re.search(part, request.path) else usual()
 
     return answer
+
+
+def refuse(status: int, code: str | None = None) -> Answer:
+    raise HubError(status, "not here", code)
+
+
+def changed(part: str, change: Callable[[Any], Any]) -> Otherwise:
+    """A Hub with other answers: their JSON is changed."""
+    return at("GET", part, lambda _, usual: with_json(usual(), change))
+
+
+def with_json(answer: Answer, change: Callable[[Any], Any]) -> Answer:
+    return answer._replace(body=json.dumps(change(json.loads(answer.body))).encode())
 
 
 def refusing(method: str, part: str, status: int, code: str | None = None) -> Otherwise:
     """A Hub that refuses a call."""
-
-    def answer(_: LoopbackHub, request: Request, usual: Usual) -> Answer:
-        if request.method == method and re.search(part, request.path):
-            raise HubError(status, "not here", code)
-        return usual()
-
-    return answer
+    return at(method, part, lambda *_: refuse(status, code))
 
 
 def failing_with(status: int, method: str, part: str) -> Otherwise:
     """A Hub with another status for a call that fails."""
 
-    def answer(hub: LoopbackHub, request: Request, usual: Usual) -> Answer:
+    def act(_: LoopbackHub, usual: Usual) -> Answer:
         try:
             return usual()
         except HubError:
-            return refusing(method, part, status)(hub, request, usual)
+            return refuse(status)
 
-    return answer
+    return at(method, part, act)
 
 
 def after(method: str, part: str, change: Callable[[LoopbackHub], object]) -> Otherwise:
     """A Hub that does something else too, once a call is answered."""
-
-    def answer(hub: LoopbackHub, request: Request, usual: Usual) -> Answer:
-        answer = usual()
-        if request.method == method and re.search(part, request.path):
-            change(hub)
-        return answer
-
-    return answer
+    return at(method, part, lambda hub, usual: (usual(), change(hub))[0])
 
 
 def with_headers(**headers: str) -> Otherwise:

@@ -11,7 +11,7 @@ from builders.errors import PublishError
 from pipelines.hub import publishing
 from pipelines.hub.organisation import CollectionChange, collection_title, extend_collection, plan_collection
 from tests.support.loopback_hub import PAGE, WRITER, Blob, Commit, Fault, LoopbackHub, Repo
-from tests.support.publishing import FAULTS, REPO, Recovery, patience
+from tests.support.publishing import FAULTS, REPO, Recovery, patience, refused
 from tests.support.releases import definition_of
 
 Run = Callable[..., CompletedProcess[str]]
@@ -170,13 +170,12 @@ def test_whatever_request_fails_each_item_is_there_once(
 
 def test_what_the_hub_refuses_is_said_in_words(hub: LoopbackHub, two: tuple[str, str]) -> None:
     connection = publishing.login(endpoint=hub.url, token=WRITER, patience=patience())
-    with pytest.raises(PublishError, match="creating the collection failed") as caught:
-        extend_collection(connection, "foreign", "ruMTEB", two, private=False)
-    assert caught.value.where == "foreign: ruMTEB"
-    assert "use a token that may write the collections of foreign" in str(caught.value)
-    with pytest.raises(PublishError, match="adding org/nothing failed"):
-        extend(hub, REPO, "org/nothing")
+    error = refused(
+        "creating the collection failed", extend_collection, connection, "foreign", "ruMTEB", two, private=False
+    )
+    assert error.where == "foreign: ruMTEB"
+    assert "use a token that may write the collections of foreign" in str(error)
+    refused("adding org/nothing failed", extend, hub, REPO, "org/nothing")
     assert items(hub) == [REPO]
     hub.fail_at["/api/collections"] = Fault(status=200)
-    with pytest.raises(PublishError, match="listing its collections failed"):
-        plan_collection(connection, "org", "ruMTEB", two)
+    refused("listing its collections failed", plan_collection, connection, "org", "ruMTEB", two)

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from builders.errors import PublishError
 from cards.manifest import decode, encode
 from pipelines import check
 from pipelines.hub import client, repository
@@ -17,7 +16,7 @@ from pipelines.hub.inspection import verify_snapshot
 from pipelines.hub.planning import PublishOptions
 from pipelines.release import folder
 from tests.support.loopback_hub import LoopbackHub
-from tests.support.publishing import REPO, RUBQ, first, patience, publish
+from tests.support.publishing import REPO, RUBQ, Versions, patience
 
 Change = Callable[[dict[str, bytes]], dict[str, bytes | None]]
 
@@ -74,6 +73,13 @@ def connect(hub: LoopbackHub) -> HubClient:
     return client.connect(endpoint=hub.url, patience=patience())
 
 
+def faults_of(terra: Versions, revision: str = "main", *, download: bool, repo: str = REPO) -> list[str]:
+    """The faults of the release at a revision."""
+    connection = connect(terra.hub)
+    at = repository.require_snapshot(connection, repo, revision)
+    return verify_snapshot(connection, repo, at, terra.options.cache, download=download)
+
+
 def change(hub: LoopbackHub, edit: Change) -> str:
     """Commit a change to main as somebody else."""
     return hub.commit(REPO, edit(hub.tree(REPO)))
@@ -82,40 +88,29 @@ def change(hub: LoopbackHub, edit: Change) -> str:
 @pytest.mark.parametrize("download", [True, False])
 @pytest.mark.parametrize(("edit", "words"), NAMED, ids=IDS)
 def test_a_commit_that_does_not_show_the_release_is_told_by_what_differs(
-    hub: LoopbackHub, options: PublishOptions, releases: Any, edit: Change, words: str, *, download: bool
+    hub: LoopbackHub, terra: Versions, edit: Change, words: str, *, download: bool
 ) -> None:
-    publish(hub, *first(releases()), options)
-    connection = connect(hub)
-    sound = repository.require_snapshot(connection, REPO, "main")
-    assert verify_snapshot(connection, REPO, sound, options.cache, download=download) == []
+    terra.publish("1.0.0")
+    assert faults_of(terra, download=download) == []
     change(hub, edit)
-    edited = repository.require_snapshot(connection, REPO, "main")
-    faults = verify_snapshot(connection, REPO, edited, options.cache, download=download)
+    faults = faults_of(terra, download=download)
     assert any(fault.startswith(words) for fault in faults), faults
 
 
 @pytest.mark.parametrize("download", [True, False])
-def test_a_document_that_the_manifest_lists_must_be_there(
-    hub: LoopbackHub, options: PublishOptions, releases: Any, *, download: bool
-) -> None:
-    publish(hub, *first(releases()), options)
+def test_a_document_that_the_manifest_lists_must_be_there(hub: LoopbackHub, terra: Versions, *, download: bool) -> None:
+    terra.publish("1.0.0")
     hub.commit(REPO, {"croissant.json": None})
-    connection = connect(hub)
-    at = repository.require_snapshot(connection, REPO, "main")
-    faults = verify_snapshot(connection, REPO, at, options.cache, download=download)
-    assert faults == ["the release on the Hub lacks a file: croissant.json"]
+    assert faults_of(terra, download=download) == ["the release on the Hub lacks a file: croissant.json"]
 
 
 def test_without_download_data_files_are_compared_by_the_digests_that_the_hub_lists(
-    hub: LoopbackHub, options: PublishOptions, releases: Any
+    hub: LoopbackHub, terra: Versions
 ) -> None:
-    publish(hub, *first(releases()), options)
+    terra.publish("1.0.0")
     hub.commit(REPO, {"data/dev-00000-of-00002.parquet": b"PAR1 other rows", "data/dev-00001-of-00002.parquet": None})
-    connection = connect(hub)
     hub.log.clear()
-    at = repository.require_snapshot(connection, REPO, "main")
-    faults = verify_snapshot(connection, REPO, at, options.cache, download=False)
-    assert [fault.partition(":")[0] for fault in faults] == [
+    assert [fault.partition(":")[0] for fault in faults_of(terra, download=False)] == [
         "data/dev-00000-of-00002.parquet has changed",
         "data/dev-00001-of-00002.parquet is missing",
         "data/dev-00001-of-00002.parquet would not be loaded as default/dev",
@@ -125,22 +120,20 @@ def test_without_download_data_files_are_compared_by_the_digests_that_the_hub_li
 
 @pytest.mark.both_hubs
 def test_every_tag_is_verified(hub: LoopbackHub, options: PublishOptions, releases: Any) -> None:
-    dataset, outcomes = releases(RUBQ)
-    for outcome in outcomes.values():
-        publish(hub, dataset, outcome, options)
-    repo, connection = f"org/{RUBQ}", connect(hub)
+    rubq = Versions(hub, options, *releases(RUBQ))
+    for version in rubq.outcomes:
+        rubq.publish(version)
+    repo = f"org/{RUBQ}"
     tags = hub.repos[repo].tags
     tags["v1.0.0"] = hub.commit(repo, {"corpus/test-more.parquet": b"PAR1"})
     tags["v3.0.0"] = hub.commit(repo, {"manifest.json": None})
     stray = "corpus/test-more.parquet would be loaded as corpus/test, and the manifest does not name it"
     for download in (True, False):
-        found = {}
-        for tag in ("v1.0.0", "v2.0.0", "v3.0.0"):
-            at = repository.require_snapshot(connection, repo, tag)
-            found[tag] = verify_snapshot(connection, repo, at, options.cache, download=download)
-        assert found["v2.0.0"] == []
-        assert found["v1.0.0"] == [stray]
-        assert "manifest.json" in found["v3.0.0"][0]
+        first, second, third = (
+            faults_of(rubq, tag, download=download, repo=repo) for tag in ("v1.0.0", "v2.0.0", "v3.0.0")
+        )
+        assert (first, second) == ([stray], [])
+        assert "manifest.json" in third[0]
 
 
 @pytest.mark.parametrize("download", [True, False])
@@ -148,12 +141,12 @@ def test_every_tag_is_verified(hub: LoopbackHub, options: PublishOptions, releas
     "edit", [*(edit for edit, _ in NAMED), edited_card_with_its_digest], ids=[*IDS, "an edited card with its digest"]
 )
 def test_what_is_edited_between_commit_and_tag_never_gets_the_tag(
-    hub: LoopbackHub, options: PublishOptions, releases: Any, edit: Change, *, download: bool
+    hub: LoopbackHub, terra: Versions, edit: Change, *, download: bool
 ) -> None:
-    ours = publish(hub, *first(releases()), options).commit
+    ours = terra.publish("1.0.0").commit
     hub.repos[REPO].tags.clear()
     change(hub, edit)
-    again = publish(hub, *first(releases()), replace(options, download=download))
+    again = terra.publish("1.0.0", download=download)
     assert (again.state, again.commit) == ("published", ours)
     assert any(note.startswith("main: ") for note in again.plan.notes), "the plan says what differs"
     assert hub.repos[REPO].tags == {"v1.0.0": ours}
@@ -162,58 +155,58 @@ def test_what_is_edited_between_commit_and_tag_never_gets_the_tag(
 @pytest.mark.parametrize(
     "edit", [stray_file_of_the_second, edited_card_with_its_digest], ids=["a stray file", "a card"]
 )
+@pytest.mark.usefixtures("first_published")
 def test_a_pull_request_that_was_changed_before_its_merge_is_not_tagged(
-    hub: LoopbackHub, options: PublishOptions, first_published: Any, edit: Change
+    hub: LoopbackHub, terra: Versions, edit: Change
 ) -> None:
-    dataset, outcomes = first_published
-    opened = publish(hub, dataset, outcomes["2.0.0"], replace(options, create_pr=True))
+    opened = terra.publish("2.0.0", create_pr=True)
     refs = hub.repos[REPO]
     refs.branches["main"] = refs.branches["refs/pr/1"]
     change(hub, edit)
-    again = publish(hub, dataset, outcomes["2.0.0"], options)
+    again = terra.publish("2.0.0")
     assert refs.tags["v2.0.0"] == again.commit == opened.commit
 
 
 @pytest.mark.both_hubs
+@pytest.mark.usefixtures("first_published")
 def test_a_file_of_others_that_would_be_loaded_is_named_before_anything_is_committed(
-    hub: LoopbackHub, options: PublishOptions, first_published: Any
+    hub: LoopbackHub, terra: Versions
 ) -> None:
-    dataset, outcomes = first_published
     before = hub.commit(REPO, {"data/dev-notes.txt": b"hello", "notes.txt": b"not loaded"})
-    with pytest.raises(PublishError, match="load_dataset would not give the rows of the release") as caught:
-        publish(hub, dataset, outcomes["2.0.0"], options)
-    assert caught.value.found == "data/dev-notes.txt would be loaded as default/dev, and the manifest does not name it"
+    error = terra.refuse("2.0.0", "load_dataset would not give the rows of the release")
+    assert error.found == "data/dev-notes.txt would be loaded as default/dev, and the manifest does not name it"
     assert hub.repos[REPO].branches["main"] == before
 
 
 @pytest.mark.parametrize(("edit", "words"), NAMED[:2], ids=IDS[:2])
 def test_a_published_version_that_main_does_not_load_is_an_error(
-    hub: LoopbackHub, options: PublishOptions, releases: Any, edit: Change, words: str
+    hub: LoopbackHub, terra: Versions, edit: Change, words: str
 ) -> None:
-    publish(hub, *first(releases()), options)
+    terra.publish("1.0.0")
     change(hub, edit)
-    with pytest.raises(PublishError, match=r"main differs from the tag v1\.0\.0") as caught:
-        publish(hub, *first(releases()), options)
-    assert words in str(caught.value.found)
+    assert words in str(terra.refuse("1.0.0", "main differs from the tag v1.0.0").found)
 
 
 @pytest.mark.parametrize(("edit", "words"), NAMED[:2], ids=IDS[:2])
 def test_a_tag_that_does_not_load_its_version_is_an_error(
-    hub: LoopbackHub, options: PublishOptions, releases: Any, edit: Change, words: str
+    hub: LoopbackHub, terra: Versions, edit: Change, words: str
 ) -> None:
-    publish(hub, *first(releases()), options)
+    terra.publish("1.0.0")
     hub.repos[REPO].tags["v1.0.0"] = change(hub, edit)
-    with pytest.raises(PublishError, match="the published files are not those of their manifest") as caught:
-        publish(hub, *first(releases()), options)
-    assert words in str(caught.value.found)
+    assert words in str(terra.refuse("1.0.0", "the published files are not those of their manifest").found)
 
 
 @pytest.mark.parametrize(("edit", "words"), NAMED, ids=IDS)
 def test_check_names_what_a_repository_shows_beside_the_release_and_exits_with_1(
-    hub: LoopbackHub, options: PublishOptions, releases: Any, monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str], edit: Change, words: str,
-) -> None:  # fmt: skip
-    publish(hub, *first(releases()), options)
+    hub: LoopbackHub,
+    options: PublishOptions,
+    terra: Versions,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    edit: Change,
+    words: str,
+) -> None:
+    terra.publish("1.0.0")
     change(hub, edit)
     connection = connect(hub)
     monkeypatch.setattr("pipelines.checking.targets.client.connect", lambda: connection)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import polars as pl
 import pytest
 
-from builders.errors import SourceError, UsageError
+from builders.errors import UsageError
 from cards.manifest import encode
 from pipelines import check
 from pipelines.hub import client, organisation, publishing
@@ -22,6 +22,7 @@ from pipelines.release.folder import require_manifest
 from pipelines.scores.scoring import record_scores
 from tests.support.loopback_hub import PAGE, READER, WRITER, Blob, Fault, LoopbackHub
 from tests.support.publishing import patience
+from tests.support.raw_files import error_of
 from tests.support.releases import definition_of
 from tests.support.scores import scores_of
 
@@ -120,8 +121,8 @@ def run(
 
 
 def assert_wrong(checked: Run, revisions: list[str], *words: str) -> None:
-    """Assert that exactly these revisions are not sound, and that the page says why."""
-    assert (checked.code, checked.wrong()) == (1, revisions)
+    """Assert that exactly these revisions, perhaps none, are not sound, and that the page says why."""
+    assert (checked.code, checked.wrong()) == (int(bool(revisions)), revisions)
     for sentence in words:
         assert sentence in checked.text
 
@@ -155,8 +156,7 @@ def test_better_documents_on_main_are_no_problem(published: Published, run: Call
     updated = publishing.publish(definition_of(CEDR), release_dir, options, connection)
     assert updated.state == "documents updated"
     assert updated.commit != tag(published, CEDR)
-    checked = run()
-    assert (checked.code, checked.wrong()) == (0, [])
+    assert_wrong(run(), [])
 
 
 @pytest.mark.both_hubs
@@ -219,7 +219,6 @@ def test_each_of_many_problems_is_named(run: Callable[..., Run], published: Publ
     hub.commit("org/georeview-clustering-p2p", {"manifest.json": b"{}"})
     hub.create("org/ria-news-retrieval", {"train.csv": b"a,b\n"})
     checked = run()
-    assert checked.code == 1
     assert checked.wrong() == [
         f"{CEDR} v2.0.0", "georeview-clustering-p2p main", "ria-news-retrieval main", f"{STS} main",
         f"{RUBQ} v1.0.0", "terra-pairclassification main",
@@ -232,12 +231,9 @@ def test_a_moved_tag_is_named_with_the_commands_that_put_it_back(run: Callable[.
     repo = published.hub.repos[f"org/{CEDR}"]
     recorded = tag(published, CEDR)
     repo.tags["v2.0.0"] = moved = published.hub.commit(f"org/{CEDR}", {"notes.txt": b"mine"})
-    checked = run("--no-download")
-    assert checked.code == 1
-    assert checked.wrong() == [f"{CEDR} v2.0.0"]
-    assert f"moved: it is on commit {moved}, and the version was published on {recorded}" in checked.text
-    command = f"embedding-datasets publish --repair {CEDR} --org org --ledger {published.ledger}\n"
-    assert f"  {command}" in checked.out
+    moves = f"moved: it is on commit {moved}, and the version was published on {recorded}"
+    command = f"embedding-datasets publish --repair {CEDR} --org org --ledger {published.ledger}"
+    assert_wrong(run("--no-download"), [f"{CEDR} v2.0.0"], moves, command)
 
 
 @pytest.mark.both_hubs
@@ -247,43 +243,18 @@ def test_a_moved_tag_with_the_same_rows_is_noticed_only_by_the_recorded_commit(
     repo = published.hub.repos[f"org/{CEDR}"]
     repo.tags["v2.0.0"] = published.hub.commit(f"org/{CEDR}", {"notes.txt": b"mine"})
     (published.ledger.parent / "refs" / f"{CEDR}.jsonl").unlink()
-    checked = run("--no-download")
-    assert checked.code == 0
-    assert "v2.0.0 is not recorded, a moved tag is not noticed" in checked.text
-    assert f"check --org org {CEDR} --record" in checked.text
-
-
-def test_a_deleted_tag_is_named_with_the_command_that_creates_it_again(
-    run: Callable[..., Run], published: Published
-) -> None:
-    published.hub.repos[f"org/{RUBQ}"].tags.pop("v1.0.0")
-    checked = run("--no-download")
-    assert checked.code == 1
-    assert checked.wrong() == [f"{RUBQ} v1.0.0"]
-    assert "the record has this tag, and it is missing" in checked.text
-    assert f"  embedding-datasets publish --repair {RUBQ} --org org --ledger {published.ledger}\n" in checked.out
+    words = "v2.0.0 is not recorded, a moved tag is not noticed"
+    assert_wrong(run("--no-download"), [], words, f"check --org org {CEDR} --record")
 
 
 @pytest.mark.parametrize("arguments", [[], ["--no-download"]], ids=["downloaded", "listed"])
-def test_a_stray_file_that_loads_with_the_data_is_named(
-    run: Callable[..., Run], published: Published, tmp_path: Path, arguments: list[str]
+@pytest.mark.parametrize("stray", [True, False], ids=["a stray file that loads with the data", "other rows in a file"])
+def test_other_data_on_main_are_named(
+    run: Callable[..., Run], published: Published, tmp_path: Path, arguments: list[str], stray: bool
 ) -> None:
-    published.hub.commit(f"org/{CEDR}", {"data/train-00000-of-00009.parquet": parquet(tmp_path)})
-    assert_wrong(
-        run(*arguments),
-        [f"{CEDR} main"],
-        "data/train-00000-of-00009.parquet",
-        "revert what was committed to main after v2.0.0",
-    )
-
-
-@pytest.mark.parametrize("arguments", [[], ["--no-download"]], ids=["downloaded", "listed"])
-def test_other_rows_in_a_file_are_named(
-    run: Callable[..., Run], published: Published, tmp_path: Path, arguments: list[str]
-) -> None:
-    path = data_file(published, STS)
-    published.hub.commit(f"org/{STS}", {path: without_first_row(published, STS, tmp_path)})
-    assert_wrong(run(*arguments), [f"{STS} main"], path)
+    path = "data/test-00000-of-00009.parquet" if stray else data_file(published, CEDR)
+    published.hub.commit(f"org/{CEDR}", {path: without_first_row(published, CEDR, tmp_path)})
+    assert_wrong(run(*arguments), [f"{CEDR} main"], path, "revert what was committed to main after v2.0.0")
 
 
 def test_rows_of_the_right_digest_are_hashed_again(
@@ -297,9 +268,7 @@ def test_rows_of_the_right_digest_are_hashed_again(
         if file["path"] == path:
             file |= {"sha256": Blob(content, lfs=True).sha256, "bytes": len(content)}
     published.hub.commit(f"org/{CEDR}", {path: content, "manifest.json": json.dumps(manifest).encode()})
-    listed = run("--no-download")
-    assert (listed.code, listed.wrong()) == (1, [f"{CEDR} main"])
-    assert "its manifest names other files than that of v2.0.0" in listed.text
+    assert_wrong(run("--no-download"), [f"{CEDR} main"], "its manifest names other files than that of v2.0.0")
     assert_wrong(run(), [f"{CEDR} main"], "default/test: other rows than the manifest's")
 
 
@@ -327,29 +296,18 @@ def test_an_edited_card_is_named(run: Callable[..., Run], published: Published) 
     assert_wrong(run("--no-download"), [f"{CEDR} main"], "README.md")
 
 
-@pytest.mark.both_hubs
-def test_a_tag_with_another_version_is_named(run: Callable[..., Run], published: Published) -> None:
-    published.hub.repos[f"org/{STS}"].tags["v1.0.0"] = tag(published, STS)
-    assert_wrong(run("--no-download"), [f"{STS} v1.0.0"], f"holds {STS}@2.0.0")
-
-
 def test_a_tag_that_the_record_does_not_have_is_named(run: Callable[..., Run], published: Published) -> None:
     published.hub.repos[f"org/{CEDR}"].tags.update({"v7.0.0": tag(published, CEDR), "mine": tag(published, CEDR)})
-    checked = run("--no-download")
-    assert checked.code == 1
-    assert f"{CEDR} v7.0.0" in checked.wrong()
-    assert "the record has no such version" in checked.text
-    assert "tags mine: not of a version" in checked.text
+    wrong = [f"{CEDR} v7.0.0", f"{CEDR} main"]
+    assert_wrong(run("--no-download"), wrong, "the record has no such version", "tags mine: not of a version")
 
 
 def test_other_rows_than_in_the_ledger_are_named(run: Callable[..., Run], published: Published) -> None:
     entries = json.loads(published.ledger.read_text())
     entries[CEDR]["2.0.0"]["content_sha256"] = entries[CEDR]["2.0.0"]["tables"][0]["content_sha256"] = "0" * 64
     published.ledger.write_text(json.dumps(entries))
-    checked = run("--no-download")
-    assert checked.code == 1
-    assert f"{CEDR} v2.0.0" in checked.wrong()
-    assert "other rows than in the ledger: default/train: other rows, 000000000000 -> " in checked.text
+    words = "other rows than in the ledger: default/train: other rows, 000000000000 -> "
+    assert_wrong(run("--no-download"), [f"{CEDR} v2.0.0"], words)
 
 
 def test_other_rows_than_in_the_local_release_are_named(run: Callable[..., Run], published: Published) -> None:
@@ -380,11 +338,13 @@ def test_repositories_of_other_names_are_checked_if_they_hold_a_manifest_of_ours
     published.hub.repos["org/emotions"].tags["v2.0.0"] = ours
     published.hub.create("org/extension", {"manifest.json": b'{"name": "an extension"}'})
     published.hub.create("org/plain", {"README.md": b""})
-    checked = run("--no-download")
-    assert checked.code == 0
-    assert "emotions                            v2.0.0   2.0.0    same    same   sound" in checked.out
-    assert "v2.0.0 is not recorded, a moved tag is not noticed" in checked.text
-    assert "without a release of this package, not checked: extension, plain" in checked.text
+    assert_wrong(
+        run("--no-download"),
+        [],
+        "emotions v2.0.0 2.0.0 same same sound",
+        "v2.0.0 is not recorded, a moved tag is not noticed",
+        "without a release of this package, not checked: extension, plain",
+    )
 
 
 @pytest.mark.both_hubs
@@ -420,9 +380,7 @@ def test_a_private_or_deleted_repository_is_told_and_not_checked(
 
 def test_names_limit_the_check(run: Callable[..., Run], published: Published) -> None:
     published.hub.repos[f"org/{RUBQ}"].tags.clear()
-    checked = run("cedr", "terra", "--no-download")
-    assert checked.code == 0
-    assert "org: 2 datasets: 2 sound" in checked.out
+    assert run("cedr", "terra", "--no-download").out.startswith("org: 2 datasets: 2 sound")
 
 
 def test_a_dataset_that_was_named_and_never_published_is_not_sound(run: Callable[..., Run]) -> None:
@@ -493,8 +451,7 @@ def test_a_listing_that_continues_on_another_server_is_not_followed(
 ) -> None:
     connection = client.connect(endpoint=published.hub.url, token=READER, patience=patience())
     monkeypatch.setattr(organisation, "read_page", lambda *_: ([], "http://127.0.0.1:9/api/datasets?cursor=1"))
-    with pytest.raises(SourceError, match="continues on another server"):
-        organisation.list_repositories(connection, "org")
+    assert "continues on another server" in str(error_of(organisation.list_repositories, connection, "org"))
 
 
 def test_names_that_are_not_of_a_repository_of_the_organisation_are_left_out_of_the_listing(

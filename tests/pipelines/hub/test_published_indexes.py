@@ -30,8 +30,8 @@ from pipelines.raw.settings import RawSettings
 from tests.support import processes
 from tests.support.benchmark_tables import classification
 from tests.support.loopback_hub import WRITER, Fault, LoopbackHub
-from tests.support.publishing import patience
-from tests.support.raw_files import source_of
+from tests.support.publishing import patience, refused, try_with_faults
+from tests.support.raw_files import error_of, source_of
 
 REPO = "org/index-mteb-2.26"
 OPTIONS = CommitOptions("org")
@@ -66,6 +66,11 @@ def connect(hub: LoopbackHub, monkeypatch: pytest.MonkeyPatch) -> Callable[[], A
     return lambda: writer
 
 
+@pytest.fixture
+def published(index: Path, connect: Callable[[], Any]) -> None:
+    publish_index(index_to_publish(index, "1.0.0"), OPTIONS, connect())
+
+
 def test_an_index_is_published_with_a_card_and_a_tag_and_only_once(
     hub: LoopbackHub, index: Path, connect: Callable[[], Any]
 ) -> None:
@@ -90,58 +95,47 @@ def test_an_index_is_published_with_a_card_and_a_tag_and_only_once(
     assert len(hub.repos[REPO].commits) == 2
 
 
+@pytest.mark.usefixtures("published")
 def test_a_tag_is_never_of_another_index_and_the_newest_version_is_on_main(
     hub: LoopbackHub, index: Path, connect: Callable[[], Any], tmp_path: Path
 ) -> None:
-    publish_index(index_to_publish(index, "1.0.0"), OPTIONS, connect())
     before = index.read_bytes()
     index_tables([classification("reviews", ["a corrected text"], [0])], index, record=RECORD)
-    with pytest.raises(PublishError, match=r"v1\.0\.0 is another index"):
-        publish_index(index_to_publish(index, "1.0.0"), OPTIONS, connect())
+    refused("v1.0.0 is another index", publish_index, index_to_publish(index, "1.0.0"), OPTIONS, connect())
     publish_index(index_to_publish(index, "1.1.0"), OPTIONS, connect())
     assert hub.tree(REPO)["index.parquet"] == index.read_bytes() != before
     assert hub.tree(REPO, "v1.0.0")["index.parquet"] == before
-    with pytest.raises(PublishError, match="a newer version is published"):
-        publish_index(index_to_publish(index, "1.0.1"), OPTIONS, connect())
+    refused("a newer version is published", publish_index, index_to_publish(index, "1.0.1"), OPTIONS, connect())
     (tmp_path / "no.index").write_bytes(b"PAR1")
-    with pytest.raises(SourceError, match="cannot be read"):
-        publish_index(index_to_publish(tmp_path / "no.index", "1.0.0"), OPTIONS, connect())
+    assert "cannot be read" in str(error_of(index_to_publish, tmp_path / "no.index", "1.0.0"))
 
 
+@pytest.mark.usefixtures("published")
 def test_a_repository_of_others_is_refused(hub: LoopbackHub, index: Path, connect: Callable[[], Any]) -> None:
-    publish_index(index_to_publish(index, "1.0.0"), OPTIONS, connect())
     hub.commit(REPO, {"data/train.csv": b"of somebody else"})
     index_tables([classification("reviews", ["a corrected text"], [0])], index)
-    with pytest.raises(PublishError, match="the repository holds other files"):
-        publish_index(index_to_publish(index, "1.1.0"), OPTIONS, connect())
+    refused("the repository holds other files", publish_index, index_to_publish(index, "1.1.0"), OPTIONS, connect())
 
 
 @pytest.mark.parametrize("fault", [Fault(status=500, executed=True), Fault(status=503), Fault(cut_answer=10)])
 def test_an_interrupted_call_is_finished_by_the_next(
     hub: LoopbackHub, index: Path, connect: Callable[[], Any], fault: Fault
 ) -> None:
-    for number in range(12):
-        hub.fail(number, fault)
-        try:
-            publish_index(index_to_publish(index, "1.0.0"), OPTIONS, connect())
-        except PublishError:
-            continue
-    hub.stop_failing()
+    try_with_faults(hub, fault, 12, lambda: publish_index(index_to_publish(index, "1.0.0"), OPTIONS, connect()))
     publish_index(index_to_publish(index, "1.0.0"), OPTIONS, connect())
     assert hub.tree(REPO, "v1.0.0")["index.parquet"] == index.read_bytes()
     assert len(hub.repos[REPO].commits) == 2
 
 
+@pytest.mark.usefixtures("published")
 def test_an_index_is_found_by_repository_and_by_the_name_in_an_organisation_and_downloaded_once(
-    hub: LoopbackHub, index: Path, connect: Callable[[], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hub: LoopbackHub, index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    publish_index(index_to_publish(index, "1.0.0"), OPTIONS, connect())
     cache = tmp_path / "cache"
     found = find_index(f"{REPO}@v1.0.0", cache)
     assert found.is_relative_to(cache)
     assert read_index(found).tables == read_index(index).tables
-    with pytest.raises(SourceError, match="index not found"):
-        find_index("mteb-2.26", cache)
+    assert "index not found" in str(error_of(find_index, "mteb-2.26", cache))
     monkeypatch.setenv("EMBEDDING_DATASETS_MIRRORS", "hf://datasets/elsewhere, hf://datasets/org")
     hub.log.clear()
     assert find_index("mteb-2.26", cache) == find_index("mteb-2.26@v1.0.0", cache) == find_index(REPO, cache) == found
@@ -150,8 +144,7 @@ def test_an_index_is_found_by_repository_and_by_the_name_in_an_organisation_and_
         find_index("mteb-2.26@v7", cache)
     assert find_index(str(index), cache) == index
     found.write_bytes(b"damaged")
-    with pytest.raises(SourceError, match="the copy of the index is damaged"):
-        find_index(f"{REPO}@v1.0.0", cache)
+    assert "the copy of the index is damaged" in str(error_of(find_index, f"{REPO}@v1.0.0", cache))
 
 
 def unreachable_hub() -> Any:
@@ -161,6 +154,7 @@ def unreachable_hub() -> Any:
     return client.HubClient(HfApi(endpoint=f"http://127.0.0.1:{port}"), patience(retries=1), SourceError)
 
 
+@pytest.mark.usefixtures("published")
 @pytest.mark.parametrize("reason", ["HF_HUB_OFFLINE is set", "Connection refused"])
 def test_without_network_the_last_copy_of_an_index_is_used_or_the_error_says_what_to_copy(
     hub: LoopbackHub,
@@ -171,7 +165,6 @@ def test_without_network_the_last_copy_of_an_index_is_used_or_the_error_says_wha
     caplog: pytest.LogCaptureFixture,
     reason: str,
 ) -> None:
-    publish_index(index_to_publish(index, "1.0.0"), OPTIONS, connect())
     cache, offline = tmp_path / "cache", reason.startswith("HF_HUB_OFFLINE")
     monkeypatch.setenv("EMBEDDING_DATASETS_MIRRORS", "hf://datasets/elsewhere, hf://datasets/org")
     copy = find_index("mteb-2.26@v1.0.0", cache)
@@ -186,18 +179,15 @@ def test_without_network_the_last_copy_of_an_index_is_used_or_the_error_says_wha
     assert f"{reason}, and no copy in {cache}" in str(caught.value)
     assert f"download https://hub.example/datasets/{REPO}/resolve/v2.0.0/index.parquet" in str(caught.value)
     copy.write_bytes(b"damaged")
-    with pytest.raises(SourceError, match="the copy of the index is damaged"):
-        find_index("mteb-2.26@v1.0.0", cache)
+    assert "the copy of the index is damaged" in str(error_of(find_index, "mteb-2.26@v1.0.0", cache))
     copy.unlink()
     with pytest.raises(SourceError, match=f"(?s){reason}.*org/index-mteb-2.26/resolve/v1.0.0/index.parquet"):
         find_index("mteb-2.26@v1.0.0", cache)
     assert hub.log == []
 
 
-def test_training_sets_take_a_published_index_by_its_digest(
-    hub: LoopbackHub, index: Path, connect: Callable[[], Any], tmp_path: Path
-) -> None:
-    publish_index(index_to_publish(index, "1.0.0"), OPTIONS, connect())
+@pytest.mark.usefixtures("published")
+def test_training_sets_take_a_published_index_by_its_digest(hub: LoopbackHub, index: Path, tmp_path: Path) -> None:
     file = by_hand("benchmark-index.parquet", "Copy it.", made_by="contamination index", sha256=file_sha256(index))
     mirrors = parse_mirrors(f"hf://datasets/{REPO}")
     settings = RawSettings(None, tmp_path / "new", hub=hub.url, mirrors=mirrors, lock=tmp_path / "lock.json")
@@ -208,10 +198,10 @@ def test_training_sets_take_a_published_index_by_its_digest(
     assert len([request for request in hub.log if request.path in downloads]) == len(downloads)
 
 
+@pytest.mark.usefixtures("published")
 def test_one_entry_of_the_lock_file_is_the_digest_of_the_index_for_all_training_sets(
-    hub: LoopbackHub, index: Path, connect: Callable[[], Any], tmp_path: Path
+    hub: LoopbackHub, index: Path, tmp_path: Path
 ) -> None:
-    publish_index(index_to_publish(index, "1.0.0"), OPTIONS, connect())
     entry = {"sha256": file_sha256(index), "bytes": index.stat().st_size}
     (tmp_path / "lock.json").write_text(json.dumps({"benchmark-index.parquet": entry}))
     mirrors = parse_mirrors(f"hf://datasets/{REPO}")
@@ -221,8 +211,9 @@ def test_one_entry_of_the_lock_file_is_the_digest_of_the_index_for_all_training_
         assert (found.origin, found.sha256, found.verified) == (origin, entry["sha256"], True)
     (tmp_path / "raw").mkdir()
     (tmp_path / "raw" / "benchmark-index.parquet").write_bytes(b"another index")
-    with pytest.raises(SourceError, match="is not the pinned file"):
-        locate(training_source("ru-hnp"), "index", replace(settings, raw_dir=tmp_path / "raw"))
+    assert "is not the pinned file" in str(
+        error_of(locate, training_source("ru-hnp"), "index", replace(settings, raw_dir=tmp_path / "raw"))
+    )
 
 
 def test_the_command_shows_a_plan_then_publishes(

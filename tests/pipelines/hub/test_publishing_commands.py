@@ -1,4 +1,4 @@
-"""Published versions as users load them, and publish, check and diff as commands."""
+"""Published versions as users load them, which files `datasets` reads; and publish, check and diff as commands."""
 
 import json
 import subprocess
@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from pipelines.hub.planning import PublishOptions
 from pipelines.release import folder
+from pipelines.release.resolution import resolve_files
 from tests.support.loopback_hub import READER, LoopbackHub
 from tests.support.paths import ROOT
 from tests.support.processes import environment
@@ -18,7 +20,7 @@ from tests.support.publishing import (
     REPO,
     RUBQ,
     TERRA,
-    publish,
+    Versions,
 )
 
 # os._exit skips the interpreter teardown, in which pyarrow threads may abort after streaming (huggingface/datasets#7566).
@@ -39,9 +41,10 @@ os._exit(0)
 def test_datasets_loads_each_version_by_tag_as_a_whole_and_streaming(
     hub: LoopbackHub, options: PublishOptions, releases: Any, tmp_path: Path, name: str
 ) -> None:
-    dataset, outcomes = releases(name)
-    for outcome in outcomes.values():
-        publish(hub, dataset, outcome, options)
+    versions = Versions(hub, options, *releases(name))
+    outcomes = versions.outcomes
+    for version in outcomes:
+        versions.publish(version)
     tables = [(table.config, table.split) for table in outcomes["1.0.0"].manifest.tables]
     loads = [(config, split, version) for version in outcomes for config, split in tables]
     process = subprocess.run(
@@ -142,3 +145,46 @@ def test_publish_check_and_diff_work_as_commands(
     )  # fmt: skip
     assert (process.returncode, process.stderr) == (0, "")
     assert process.stdout.startswith(f"{TERRA} 1.0.0: 2 warnings: traces of a table read wrongly (5)\n")
+
+
+RESOLVER = """
+import json, os, sys
+import datasets
+for repo, config in json.loads(sys.stdin.read()):
+    files = datasets.load_dataset_builder(repo, config).config.data_files
+    print(json.dumps({str(split): [path.partition("@")[2].partition("/")[2] for path in files[split]] for split in files}))
+sys.stdout.flush()
+os._exit(0)
+"""
+# By the name of the repository: its files, and the patterns of its configs.
+REPOSITORIES: dict[str, tuple[list[str], dict[str, Any]]] = {
+    "shards": (["data/train-00000-of-00001.parquet", "data/train-extra.parquet", "data/test-00000-of-00001.parquet"], {}),
+    "names": (["train.csv", "test.csv", "en/x test.csv", ".hidden/train.csv", "__special__/train.csv"], {}),
+    "folders": (["train/a.jsonl", "test/a.jsonl", "en/valid-1/b.jsonl", "notes.txt"], {}),
+    "one": (["en.parquet", "de.parquet", "script.py", "README.txt"], {}),
+    "patterns": (
+        ["data/train-00000-of-00001.parquet", "data/train-extra.parquet", "data/train-notes.txt", "data/deep/train-1.parquet"],
+        {"default": [{"split": "train", "path": "data/train-*"}], "deep": "**/train-*", "twice": ["data/*.parquet", "data/**"]},
+    ),
+    "hidden": ([".hidden/a.csv", "__special__/b.csv", "c.csv"], {"default": "**/*.csv", "all": [".hidden/*", "__special__/*"]}),
+}  # fmt: skip
+
+
+def test_a_repository_is_resolved_as_the_library_resolves_it_on_the_hub(tmp_path: Path) -> None:
+    ours, requests = [], []
+    with LoopbackHub() as hub:
+        for name, (paths, patterns) in REPOSITORIES.items():
+            configs = [{"config_name": config, "data_files": files} for config, files in patterns.items()]
+            front_matter = {"configs": configs} if configs else {}
+            card = f"---\n{yaml.safe_dump(front_matter)}---\n".encode()
+            tree = dict.fromkeys(paths, b"") | {"README.md": card}
+            hub.create(f"org/{name}", tree)
+            files = resolve_files(tree, front_matter, name)
+            ours += list(files.values())
+            requests += [(f"org/{name}", config) for config in files]
+        process = subprocess.run(
+            [sys.executable, "-c", RESOLVER], input=json.dumps(requests), env=environment(hub, tmp_path),
+            capture_output=True, text=True, check=False, cwd=tmp_path,
+        )  # fmt: skip
+    assert process.returncode == 0, process.stderr
+    assert [json.loads(line) for line in process.stdout.splitlines()] == ours

@@ -1,31 +1,34 @@
-"""Faults while a release is published: main and the tags hold complete releases, and the next run finishes."""
+"""Faults, and other publishers at the same time: main and the tags hold complete releases, and the next run finishes."""
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
+import yaml
 
 from benchmarks import hub_faults
 from builders.errors import PublishError
-from pipelines.hub.planning import PublishOptions
+from pipelines.make import BuildSettings, make
 from tests.support.loopback_hub import Blob, Fault, LoopbackHub
 from tests.support.publishing import (
     FAULTS,
     REPO,
+    TERRA,
+    Versions,
     assert_complete_releases,
     assert_published,
+    copy_release,
     each_request,
-    publish,
+    two_versions,
     verified_hash,
 )
 
 
 def test_a_commit_that_fails_verification_is_not_tagged_and_the_next_run_repairs_it(
-    hub: LoopbackHub, options: PublishOptions, releases: Any
+    hub: LoopbackHub, terra: Versions
 ) -> None:
-    dataset, outcomes = releases()
 
     def corrupt() -> None:
         repository = hub.repos[REPO]
@@ -34,13 +37,10 @@ def test_a_commit_that_fails_verification_is_not_tagged_and_the_next_run_repairs
         repository.commits[sha] = replace(repository.commits[sha], tree=damaged)
 
     hub.before_answer["/commit/main"] = lambda: hub.before_answer.update({"/revision/": corrupt})
-    with pytest.raises(PublishError, match="does not read back") as caught:
-        publish(hub, dataset, outcomes["1.0.0"], options)
-    assert "data/dev-00001-of-00002.parquet has changed: 4 bytes" in str(caught.value)
+    terra.refuse("1.0.0", "does not read back", "data/dev-00001-of-00002.parquet has changed: 4 bytes")
     assert hub.repos[REPO].tags == {}
-    again = publish(hub, dataset, outcomes["1.0.0"], options)
-    assert again.plan.notes[-1] == "main holds a damaged copy of this release: it is written again"
-    assert verified_hash(hub.tree(REPO, "v1.0.0")) == outcomes["1.0.0"].manifest.content_sha256
+    assert terra.publish("1.0.0").plan.notes[-1] == "main holds a damaged copy of this release: it is written again"
+    assert verified_hash(hub.tree(REPO, "v1.0.0")) == terra.outcomes["1.0.0"].manifest.content_sha256
 
 
 USUAL_FAULT = "the answer is cut"
@@ -59,23 +59,21 @@ CASES = [
 @pytest.mark.parametrize(("version", "before", "fault", "every"), CASES)
 def test_after_a_fault_at_any_request_the_hub_holds_complete_releases_and_the_next_run_finishes(
     hub: LoopbackHub,
-    options: PublishOptions,
-    releases: Any,
+    terra: Versions,
     version: str,
     before: tuple[str, ...],
     fault: str,
     *,
     every: bool,
 ) -> None:
-    dataset, outcomes = releases()
-    for number, run_options in each_request(hub, options, (dataset, outcomes), version, before, every=every):
+    for number, run in each_request(terra, version, before, every=every):
         hub.fail(number, FAULTS[fault])
         with suppress(PublishError) if fault == "412" else nullcontext():  # the other faults pass, and retries succeed
-            publish(hub, dataset, outcomes[version], run_options)
-        assert_complete_releases(hub, outcomes)
+            run.publish(version)
+        assert_complete_releases(hub, terra.outcomes)
         hub.stop_failing()
-        publish(hub, dataset, outcomes[version], run_options)
-        assert_published(hub, outcomes, version, *before)
+        run.publish(version)
+        assert_published(hub, terra.outcomes, version, *before)
 
 
 @pytest.mark.parametrize(
@@ -88,8 +86,7 @@ def test_after_a_fault_at_any_request_the_hub_holds_complete_releases_and_the_ne
 )
 def test_a_hub_that_disconnects_at_any_request_is_an_error_and_the_next_run_finishes(
     hub: LoopbackHub,
-    options: PublishOptions,
-    releases: Any,
+    terra: Versions,
     monkeypatch: pytest.MonkeyPatch,
     version: str,
     before: str,
@@ -97,17 +94,14 @@ def test_a_hub_that_disconnects_at_any_request_is_an_error_and_the_next_run_fini
     every: bool,
 ) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_DOWNLOAD_TIMEOUT", 10)
-    dataset, outcomes = releases()
     states = set()
-    for number, run_options in each_request(hub, options, (dataset, outcomes), version, [before], every=every):
+    for number, run in each_request(terra, version, [before], every=every):
         hub.fail(number, Fault(cut_request=0), always=True)
-        with pytest.raises(PublishError) as caught:
-            publish(hub, dataset, outcomes[version], run_options, retries=1, read=10.0)
-        assert caught.value.todo == "run the same command again later"
-        assert_complete_releases(hub, outcomes)
+        assert run.refuse(version, retries=1, read=10.0).todo == "run the same command again later"
+        assert_complete_releases(hub, terra.outcomes)
         hub.stop_failing()
-        states.add(publish(hub, dataset, outcomes[version], run_options).state)
-        assert_published(hub, outcomes, version, before)
+        states.add(run.publish(version).state)
+        assert_published(hub, terra.outcomes, version, before)
     # What may remain to be done after the tag is the deletion of the older version's branch.
     assert states == ({"published"} if version == "2.0.0" else {"published", "already published"})
 
@@ -137,3 +131,70 @@ def test_a_few_of_the_faults_and_kills_of_the_benchmark(
     assert len(disturbed) >= 3
     assert [faults for _, _, _, faults in disturbed if faults] == []
     assert {code for _, _, code, _ in disturbed} <= ({0, 5} if kind == "another form" else {-9})
+
+
+@pytest.mark.usefixtures("first_published")
+def test_a_concurrent_commit_is_included_in_a_new_plan_and_not_overwritten(hub: LoopbackHub, terra: Versions) -> None:
+    card = hub.tree(REPO)["README.md"].replace(b"---\n", b"---\nviewer: false\n", 1)
+    hub.before_answer["/commit/main"] = lambda: hub.commit(REPO, {"README.md": card, "figure.png": b"PNG"})
+    assert terra.publish("2.0.0").state == "published"
+    assert yaml.safe_load(hub.tree(REPO)["README.md"].decode().split("---\n")[1])["viewer"] is False
+    assert hub.tree(REPO)["figure.png"] == b"PNG"
+    assert [request.status for request in hub.log if "/commit/" in request.path][-2:] == [412, 200]
+
+
+@pytest.mark.usefixtures("first_published")
+def test_endless_concurrent_commits_end_in_an_error(hub: LoopbackHub, terra: Versions) -> None:
+
+    def commit_again() -> None:
+        hub.commit(REPO, {"figure.png": str(len(hub.repos[REPO].commits)).encode()})
+        hub.before_answer["/commit/main"] = commit_again
+
+    commit_again()
+    terra.refuse("2.0.0", "412", "somebody else commits")
+    assert verified_hash(hub.tree(REPO)) == terra.outcomes["1.0.0"].manifest.content_sha256
+
+
+def test_of_two_publishers_with_different_rows_one_succeeds_and_the_other_fails(
+    hub: LoopbackHub, terra: Versions, settings: BuildSettings, tmp_path: Path
+) -> None:
+    other = make(two_versions(TERRA, lambda frames: frames), "2.0.0", settings)
+    terra.publish("1.0.0")
+    hub.before_answer["/commit/main"] = lambda: terra.publish("2.0.0")
+    terra.refuse(other, "published with other content", cache=tmp_path / "another", read=10.0)
+    assert verified_hash(hub.tree(REPO, "v2.0.0")) == terra.outcomes["2.0.0"].manifest.content_sha256
+    assert hub.tree(REPO) == hub.tree(REPO, "v2.0.0")
+
+
+def test_an_untagged_commit_of_another_publisher_is_not_overwritten(
+    hub: LoopbackHub, terra: Versions, settings: BuildSettings
+) -> None:
+    other = make(two_versions(TERRA, lambda frames: frames), "2.0.0", settings)
+    terra.publish("2.0.0")
+    del hub.repos[REPO].tags["v2.0.0"]
+    before = hub.state()[0]
+    assert terra.refuse(other, "published with other content").where == f"{REPO} at main"
+    assert hub.state()[0] == before
+
+
+@pytest.mark.parametrize("path", ["/commit/main", "/tag/"])
+def test_two_publishers_of_the_same_rows_both_succeed(
+    hub: LoopbackHub, terra: Versions, tmp_path: Path, path: str
+) -> None:
+    states: list[str] = []
+    theirs = copy_release(terra.outcomes["1.0.0"], tmp_path)
+    hub.before_answer[path] = lambda: states.append(terra.publish(theirs).state)
+    states.append(terra.publish("1.0.0", cache=tmp_path / "another", read=10.0).state)
+    assert "published" in states
+    assert set(states) <= {"published", "already published"}
+    assert [ref for ref, _ in hub.repos[REPO].moves] == ["main", "main", "v1.0.0"]
+
+
+def test_concurrent_publishers_of_different_versions_leave_complete_releases(
+    hub: LoopbackHub, terra: Versions, tmp_path: Path
+) -> None:
+    releases = [terra.outcomes["1.0.0"], copy_release(terra.outcomes["2.0.0"], tmp_path)]
+    with ThreadPoolExecutor() as pool:
+        runs = [pool.submit(terra.publish, one, cache=tmp_path / one.version, read=10.0) for one in releases]
+    assert [run.result().state for run in runs] == ["published", "published"]
+    assert_published(hub, terra.outcomes, "1.0.0", "2.0.0")

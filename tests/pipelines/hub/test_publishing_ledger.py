@@ -4,16 +4,15 @@ import errno
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 from unittest.mock import Mock
 
 import pytest
 
-from builders.errors import PublishError, ReleaseError
+from builders.errors import ReleaseError
 from pipelines.hub import client
 from pipelines.hub.planning import PublishOptions, publication_ledger
 from pipelines.hub.publishing import require_record
-from pipelines.make import BuildResult, BuildSettings, make
+from pipelines.make import BuildSettings, make
 from pipelines.raw.requests import HUB
 from pipelines.release import folder, ledger
 from pipelines.release.ledger import LedgerEntry, LedgerTable, RefEvent
@@ -21,21 +20,25 @@ from tests.support.loopback_hub import LoopbackHub
 from tests.support.publishing import (
     REPO,
     TERRA,
-    first,
-    publish,
+    Versions,
+    refused,
     with_manifest,
 )
 from tests.support.releases import as_full, definition_of, other_golden
 
 
-def publish_complete(
-    hub: LoopbackHub, options: PublishOptions, settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> tuple[BuildSettings, BuildResult]:
-    """Build TERRa as if from complete raw files, and publish it."""
-    full = as_full(settings, tmp_path, monkeypatch)
-    outcome = make(definition_of(TERRA), "1.0.0", full)
-    publish(hub, definition_of(TERRA), outcome, replace(options, sample=False, ledger=settings.ledger))
-    return full, outcome
+@pytest.fixture
+def full(settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BuildSettings:
+    """Settings with which golden raw files pass for the complete real ones."""
+    return as_full(settings, tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def complete(hub: LoopbackHub, options: PublishOptions, full: BuildSettings) -> Versions:
+    """TERRa, built with them."""
+    dataset = definition_of(TERRA)
+    with_ledger = replace(options, sample=False, ledger=full.ledger)
+    return Versions(hub, with_ledger, dataset, {"1.0.0": make(dataset, "1.0.0", full)})
 
 
 def recorded(beside: Path | None) -> dict[str, str | None]:
@@ -50,9 +53,15 @@ def hub_commit(hub: LoopbackHub) -> dict[str, str]:
 
 
 def test_a_version_recorded_as_published_is_not_replaced_even_with_force(
-    hub: LoopbackHub, options: PublishOptions, settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hub: LoopbackHub,
+    complete: Versions,
+    settings: BuildSettings,
+    full: BuildSettings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    full, outcome = publish_complete(hub, options, settings, tmp_path, monkeypatch)
+    outcome = complete.outcomes["1.0.0"]
+    complete.publish("1.0.0")
     entry = json.loads(settings.ledger.read_text())[TERRA]["1.0.0"]
     assert ledger.find_entry(TERRA, "1.0.0", settings.ledger) == ledger.ledger_entry(outcome.manifest)
     assert recorded(settings.ledger) == hub_commit(hub)
@@ -69,26 +78,22 @@ def test_a_version_recorded_as_published_is_not_replaced_even_with_force(
 
 
 def test_rows_that_differ_from_the_ledger_are_not_published(
-    hub: LoopbackHub, options: PublishOptions, settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hub: LoopbackHub, complete: Versions, settings: BuildSettings
 ) -> None:
-    full = as_full(settings, tmp_path, monkeypatch)
-    outcome = make(definition_of(TERRA), "1.0.0", full)
     entries = json.loads(settings.ledger.read_text())
     entries[TERRA]["1.0.0"]["content_sha256"] = "0" * 64
     settings.ledger.write_text(json.dumps(entries))
-    with pytest.raises(PublishError, match="not those in the ledger"):
-        publish(hub, definition_of(TERRA), outcome, replace(options, sample=False, ledger=settings.ledger))
+    complete.refuse("1.0.0", "not those in the ledger")
     assert hub.repos == {}
 
 
 def test_a_version_from_unverified_files_carries_a_note_and_enters_the_ledger_when_published(
-    options: PublishOptions, releases: Any, tmp_path: Path, hub: LoopbackHub
+    options: PublishOptions, terra: Versions, tmp_path: Path, hub: LoopbackHub
 ) -> None:
-    dataset, outcome = first(releases())
+    outcome = terra.outcomes["1.0.0"]
     complete = with_manifest(outcome, tmp_path)
     assert ledger.ledger_entry(complete.manifest) is None
-    published = publish(hub, dataset, complete, replace(options, sample=False))
-    assert published.plan.notes == ("unverified raw file: val.jsonl",)
+    assert terra.publish(complete, sample=False).plan.notes == ("unverified raw file: val.jsonl",)
     manifest = outcome.manifest
     tables = [LedgerTable(table.config, table.split, table.rows, table.content_sha256) for table in manifest.tables]
     assert ledger.find_entry(TERRA, "1.0.0", options.ledger) == LedgerEntry(
@@ -98,29 +103,27 @@ def test_a_version_from_unverified_files_carries_a_note_and_enters_the_ledger_wh
 
 
 def test_a_published_version_that_is_not_recorded_yet_is_recorded_when_it_is_found(
-    hub: LoopbackHub, options: PublishOptions, settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hub: LoopbackHub, complete: Versions, settings: BuildSettings
 ) -> None:
-    _, outcome = publish_complete(hub, options, settings, tmp_path, monkeypatch)
+    complete.publish("1.0.0")
     settings.ledger.unlink()
     ledger.record_file(TERRA, settings.ledger).unlink()
-    again = publish(hub, definition_of(TERRA), outcome, replace(options, sample=False, ledger=settings.ledger))
-    assert again.state == "already published"
+    assert complete.publish("1.0.0").state == "already published"
     assert ledger.find_entry(TERRA, "1.0.0", settings.ledger) is not None
     [event] = ledger.read_events(TERRA, settings.ledger)
     assert (event.event, event.repo, event.commit) == ("observed", REPO, hub.repos[REPO].tags["v1.0.0"])
 
 
 def test_a_tag_on_another_commit_than_the_recorded_one_is_an_error_and_the_record_stays(
-    hub: LoopbackHub, options: PublishOptions, settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hub: LoopbackHub, complete: Versions, settings: BuildSettings
 ) -> None:
-    _, outcome = publish_complete(hub, options, settings, tmp_path, monkeypatch)
+    complete.publish("1.0.0")
     before = hub_commit(hub)
     hub.repos[REPO].tags["v1.0.0"] = moved = hub.commit(REPO, {"notes.txt": b"mine"})
-    with pytest.raises(PublishError, match="is on another commit than the one that was published") as caught:
-        publish(hub, definition_of(TERRA), outcome, replace(options, sample=False, ledger=settings.ledger))
-    assert (caught.value.found, caught.value.expected) == (moved, before[REPO])
+    error = complete.refuse("1.0.0", "is on another commit than the one that was published")
+    assert (error.found, error.expected) == (moved, before[REPO])
     command = f"embedding-datasets publish --repair {TERRA} --org org --ledger {settings.ledger}"
-    assert caught.value.todo == f"bring it back: {command}"
+    assert error.todo == f"bring it back: {command}"
     assert recorded(settings.ledger) == before
 
 
@@ -170,10 +173,9 @@ def test_an_event_is_recorded_as_a_whole_line_or_not_at_all(tmp_path: Path, monk
 
 def test_publishing_is_refused_where_nothing_can_record_it(hub: LoopbackHub, options: PublishOptions) -> None:
     connection = client.connect(endpoint=hub.url)
-    with pytest.raises(PublishError, match="nowhere to record what is published") as caught:
-        require_record(connection, replace(options, ledger=None))
-    assert caught.value.found == "HF_ENDPOINT is not the Hub"
-    assert "--no-record" in (caught.value.todo or "")
+    error = refused("nowhere to record what is published", require_record, connection, replace(options, ledger=None))
+    assert error.found == "HF_ENDPOINT is not the Hub"
+    assert "--no-record" in (error.todo or "")
     require_record(connection, replace(options, ledger=None, record=False))
     require_record(connection, options)
 
@@ -192,5 +194,4 @@ def test_publishing_is_refused_where_nothing_can_record_it(hub: LoopbackHub, opt
 def test_only_the_hub_is_recorded_in_the_ledger_of_this_package(
     endpoint: str, requested: Path | None, expected: Path | None
 ) -> None:
-    connection = client.connect(endpoint=endpoint)
-    assert publication_ledger(connection, requested) == expected
+    assert publication_ledger(client.connect(endpoint=endpoint), requested) == expected

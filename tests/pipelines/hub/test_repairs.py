@@ -1,36 +1,52 @@
-"""A repository after it was published: `check --org` names each difference from the record, `publish --repair` ends it."""
+"""A repository after it was published: `check --org` names each difference from the record, `publish --repair` ends it. What the
+Hub's API and git do to it, on the loopback Hub whose repositories are git's.
+"""
 
 import json
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import pytest
+from huggingface_hub import HfApi
 
 from builders.errors import PublishError
 from pipelines.hub import client
-from pipelines.hub.commits import Publication
 from pipelines.hub.inspection import PublishedDataset, inspect_dataset
-from pipelines.hub.planning import Plan, PublishOptions
 from pipelines.hub.repairs import Repair, repair
 from pipelines.hub.revisions import Expectations, Repository
 from pipelines.release import ledger
 from pipelines.release.ledger import read_ledger
 from tests.support.loopback_hub import WRITER, Fault, LoopbackHub, Repo
-from tests.support.publishing import FAULTS, REPO, TERRA, Recovery, patience, publish, with_manifest
+from tests.support.publishing import (
+    FAULTS,
+    REPO,
+    TERRA,
+    Recovery,
+    Versions,
+    patience,
+    refused,
+    verified_hash,
+    with_manifest,
+)
+from tests.support.second_hub import second_hub
+from tests.support.second_hub_api import Hub
 
 BRANCH = "release-v1.0.0"
 
 
 class World(NamedTuple):
-    """Two complete versions, 2.0.0 on main and 1.0.0 by its tag alone. publish: a version."""
+    """Two complete versions, 2.0.0 on main and 1.0.0 by its tag alone."""
 
     hub: LoopbackHub
     ledger: Path
     cache: Path
-    publish: Callable[..., Publication[Plan]]
+    versions: Versions
+
+    @classmethod
+    def of(cls, versions: Versions) -> Self:
+        return cls(versions.hub, versions.options.ledger, versions.options.cache, versions)
 
     @property
     def repo(self) -> Repo:
@@ -52,6 +68,11 @@ class World(NamedTuple):
         connection = client.connect(PublishError, endpoint=self.hub.url, token=WRITER, patience=patience(waits, read=1))
         return repair(Repository(repo, TERRA, self.ledger), self.cache, connection, dry_run=dry_run)
 
+    def restore(self) -> None:
+        """Bring it back, and assert that nothing is wrong with it then."""
+        self.repair()
+        assert self.check().state == "sound"
+
     def check(self, *, repo: str = REPO, observe: bool = False) -> PublishedDataset:
         """What `check --org` says of the repository."""
         connection = client.connect(endpoint=self.hub.url, token=WRITER, patience=patience(read=5))
@@ -70,22 +91,22 @@ def problems(checked: PublishedDataset) -> dict[str, list[str]]:
 
 
 @pytest.fixture
-def world(hub: LoopbackHub, options: PublishOptions, releases: Any, tmp_path: Path) -> World:
-    dataset, outcomes = releases()
-    built = {version: with_manifest(outcome, tmp_path) for version, outcome in outcomes.items()}
-    assert options.ledger is not None
+def complete(terra: Versions, tmp_path: Path) -> Versions:
+    """Both versions, not marked as samples."""
+    outcomes = {version: with_manifest(outcome, tmp_path) for version, outcome in terra.outcomes.items()}
+    return replace(terra, outcomes=outcomes, options=replace(terra.options, sample=False))
 
-    def publish_version(version: str, **timeouts: Any) -> Publication[Plan]:
-        return publish(hub, dataset, built[version], replace(options, sample=False), **timeouts)
 
-    publish_version("2.0.0")
-    publish_version("1.0.0")
-    return World(hub, options.ledger, options.cache, publish_version)
+@pytest.fixture
+def world(complete: Versions) -> World:
+    complete.publish("2.0.0")
+    complete.publish("1.0.0")
+    return World.of(complete)
 
 
 @pytest.mark.both_hubs
 def test_publications_are_recorded_as_they_happen_and_a_rerun_adds_nothing(world: World) -> None:
-    world.publish("1.0.0")
+    world.versions.publish("1.0.0")
     assert [(line["event"], line["tag"], line["commit"]) for line in world.events()] == [
         ("publish", "v2.0.0", world.tag("2.0.0")), ("publish", "v1.0.0", world.tag("1.0.0")),
     ]  # fmt: skip
@@ -103,11 +124,10 @@ def test_a_deleted_tag_is_restored_at_the_recorded_commit_wherever_it_lives(
     commit, commits = world.repo.tags.pop(f"v{version}"), len(world.repo.commits)
     assert problems(world.check())[f"v{version}"] == ["the record has this tag, and it is missing"]
     if by_publishing:
-        assert world.publish(version).state == "published"
+        assert world.versions.publish(version).state == "published"
     else:
-        world.repair()
+        world.restore()
     assert (world.tag(version), len(world.repo.commits)) == (commit, commits)
-    assert world.check().state == "sound"
     last = world.events()[-1]
     assert (last["event"], last["commit"]) == ("restore" if by_publishing else "repair", commit)
     assert last["why"] == "the tag was missing"
@@ -119,7 +139,7 @@ def test_where_the_recorded_commit_is_gone_the_new_one_is_recorded_beside_it(wor
     world.hub.forget(REPO, gone)
     repaired = world.repair()
     assert (repaired.steps, repaired.missing) == ((), ("v1.0.0",)), "no rows are sent by a repair"
-    published = world.publish("1.0.0")
+    published = world.versions.publish("1.0.0")
     assert published.commit != gone
     assert [line["commit"] for line in world.events(tag="v1.0.0")] == [gone, published.commit]
     last = world.events()[-1]
@@ -135,9 +155,8 @@ def test_a_squash_that_moved_the_tags_is_recorded_with_the_reason(world: World) 
     world.repo.tags["v2.0.0"] = new = world.hub.squash(REPO)
     world.hub.forget(REPO, gone)
     assert "moved: it is on commit" in problems(world.check())["v2.0.0"][0]
-    world.repair()
+    world.restore()
     assert world.events()[-1]["why"] == f"commit {gone} is gone; {new} holds the same rows"
-    assert world.check().state == "sound"
 
 
 @pytest.mark.both_hubs
@@ -147,12 +166,10 @@ def test_a_moved_tag_is_put_back_and_what_it_was_on_is_kept(world: World) -> Non
     assert [what.partition(":")[0] for what in problems(world.check())["v1.0.0"]] == [
         "moved", f"holds {TERRA}@2.0.0",
     ]  # fmt: skip
-    with pytest.raises(PublishError, match="is on another commit than the one that was published"):
-        world.publish("1.0.0")
-    world.repair()
+    world.versions.refuse("1.0.0", "is on another commit than the one that was published")
+    world.restore()
     assert world.tag("1.0.0") == recorded
     assert world.repo.tags[f"set-aside-v1.0.0-{theirs[:12]}"] == theirs
-    assert world.check().state == "sound"
 
 
 def test_a_dry_run_of_a_repair_changes_nothing(world: World) -> None:
@@ -167,11 +184,10 @@ def test_a_branch_with_the_name_of_a_tag_is_named_and_set_aside(world: World) ->
     world.repo.branches["v1.0.0"] = world.tag("2.0.0")
     theirs = world.hub.commit(REPO, {"notes.txt": b"mine"}, branch="v1.0.0")
     assert "a branch has the same name" in problems(world.check())["v1.0.0"][0]
-    with pytest.raises(PublishError, match=r"a branch is called v1\.0\.0, like the tag"):
-        world.publish("1.0.0")
+    world.versions.refuse("1.0.0", "a branch is called v1.0.0, like the tag")
     world.repair()
     assert world.repo.branches == {"main": world.tag("2.0.0"), f"set-aside-v1.0.0-{theirs[:12]}": theirs}
-    assert world.publish("1.0.0").state == "already published"
+    assert world.versions.publish("1.0.0").state == "already published"
     assert world.check().state == "sound"
 
 
@@ -180,19 +196,17 @@ def test_an_annotated_tag_is_named_and_replaced_by_a_plain_one(world: World) -> 
     [what] = problems(world.check())["v1.0.0"]
     assert what == f"an annotated tag: the Hub names the tag object {'e' * 40}, and not the commit {world.tag('1.0.0')}"
     commit = world.tag("1.0.0")
-    world.repair()
+    world.restore()
     assert (world.tag("1.0.0"), world.repo.annotated) == (commit, {})
-    assert world.check().state == "sound"
 
 
 @pytest.mark.both_hubs
 def test_a_tag_that_holds_another_version_is_set_aside(world: World) -> None:
     world.repo.tags["v9.9.9"] = world.tag("2.0.0")
     assert f"holds {TERRA}@2.0.0" in problems(world.check())["v9.9.9"]
-    world.repair()
+    world.restore()
     assert "v9.9.9" not in world.repo.tags
     assert world.repo.tags[f"set-aside-v9.9.9-{world.tag('2.0.0')[:12]}"] == world.tag("2.0.0")
-    assert world.check().state == "sound"
 
 
 @pytest.mark.both_hubs
@@ -202,14 +216,11 @@ def test_main_that_shows_an_older_version_is_named_and_gets_the_files_of_the_new
     changes: dict[str, bytes | None] = dict.fromkeys(newest.keys() - oldest.keys())
     world.hub.commit(REPO, {**changes, **oldest, "figure.png": b"PNG"})
     assert problems(world.check())["main"] == ["holds 1.0.0, and v2.0.0 is newer"]
-    with pytest.raises(PublishError, match=r"main holds 1\.0\.0, and v2\.0\.0 is newer") as caught:
-        world.publish("2.0.0")
-    assert "publish --repair" in (caught.value.todo or "")
-    world.repair()
+    assert "publish --repair" in (world.versions.refuse("2.0.0", "main holds 1.0.0, and v2.0.0 is newer").todo or "")
+    world.restore()
     assert world.hub.tree(REPO) == {**newest, "figure.png": b"PNG"}, "files of others stay"
     assert world.events()[-1]["why"] == "main was behind v2.0.0, at 1.0.0"
-    assert world.check().state == "sound"
-    assert world.publish("2.0.0").state == "already published"
+    assert world.versions.publish("2.0.0").state == "already published"
 
 
 @pytest.mark.both_hubs
@@ -217,14 +228,11 @@ def test_a_renamed_repository_is_named_and_recorded_under_its_new_name(world: Wo
     new = "org/terra-new"
     world.hub.rename(REPO, new)
     assert problems(world.check()) == {"main": [f"renamed: the Hub answers with {new}"]}
-    with pytest.raises(PublishError, match="the repository has another name by now") as caught:
-        world.publish("2.0.0")
-    assert caught.value.found == new
+    assert world.versions.refuse("2.0.0", "the repository has another name by now").found == new
     world.repair()
     assert ledger.expected_refs(TERRA, world.ledger).keys() == {new}
     assert world.check(repo=new).state == "sound"
-    with pytest.raises(PublishError, match="no tag of this repository is recorded"):
-        world.repair()
+    refused("no tag of this repository is recorded", world.repair)
 
 
 @pytest.mark.both_hubs
@@ -246,13 +254,10 @@ TheirTag = tuple[World, str]  # a dataset of theirs that was taken over, and the
 
 
 @pytest.fixture
-def their_tag(hub: LoopbackHub, options: PublishOptions, releases: Any, tmp_path: Path) -> TheirTag:
-    dataset, outcomes = releases()
-    theirs = hub.create(REPO, {"train.jsonl": b"{}\n"})
-    taking_over = replace(options, sample=False, take_over=True)
-    publish(hub, dataset, with_manifest(outcomes["2.0.0"], tmp_path), taking_over)
-    assert options.ledger is not None
-    return World(hub, options.ledger, options.cache, lambda: None), theirs  # type: ignore[arg-type,return-value]
+def their_tag(complete: Versions) -> TheirTag:
+    theirs = complete.hub.create(REPO, {"train.jsonl": b"{}\n"})
+    complete.publish("2.0.0", take_over=True)
+    return World.of(complete), theirs
 
 
 @pytest.mark.both_hubs
@@ -288,10 +293,9 @@ def test_the_tag_of_a_take_over_that_a_squash_moved_is_recorded_where_it_is(thei
     moved = world.repo.add("other", replace(world.repo.commits.pop(theirs), title="squashed"))
     world.repo.tags["before-embedding-datasets"] = moved
     assert problems(world.check()).keys() == {"before-embedding-datasets"}
-    world.repair()
+    world.restore()
     last = world.events(tag="before-embedding-datasets")[-1]
     assert (last["commit"], last["why"]) == (moved, f"commit {theirs} is gone, and the tag is on {moved}")
-    assert world.check().state == "sound"
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
@@ -328,16 +332,16 @@ def test_a_version_that_a_killed_run_published_again_is_recorded_by_the_next(wor
     gone, path = world.repo.tags.pop("v1.0.0"), ledger.record_file(TERRA, world.ledger)
     world.hub.forget(REPO, gone)
     before = path.read_bytes()
-    commit = world.publish("1.0.0").commit
+    commit = world.versions.publish("1.0.0").commit
     path.write_bytes(before)  # as after a kill between the tag and its line
-    assert world.publish("1.0.0").state == "already published"
+    assert world.versions.publish("1.0.0").state == "already published"
     [_, last] = world.events(tag="v1.0.0")
     assert (last["event"], last["commit"], last["why"]) == (
         "restore", commit, f"the tag was found, and commit {gone} no longer holds the release",
     )  # fmt: skip
     assert world.check().state == "sound"
     lines = path.read_bytes()
-    world.publish("1.0.0")
+    world.versions.publish("1.0.0")
     assert path.read_bytes() == lines
 
 
@@ -346,10 +350,9 @@ def test_a_recorded_commit_that_cannot_be_read_now_is_not_published_again(world:
     commit, commits = world.repo.tags.pop("v1.0.0"), len(world.repo.commits)
     world.hub.fail_at[f"/{commit}/data/"] = Fault(status=412)
     shutil.rmtree(world.cache)
-    with pytest.raises(PublishError, match="downloading data/dev-"):
-        world.publish("1.0.0")
+    world.versions.refuse("1.0.0", "downloading data/dev-")
     world.hub.stop_failing()
-    assert (world.publish("1.0.0").commit, len(world.repo.commits)) == (commit, commits)
+    assert (world.versions.publish("1.0.0").commit, len(world.repo.commits)) == (commit, commits)
 
 
 def test_main_gets_no_file_that_arrives_other_than_the_tag_has_it(world: World) -> None:
@@ -357,8 +360,7 @@ def test_main_gets_no_file_that_arrives_other_than_the_tag_has_it(world: World) 
     world.hub.commit(REPO, {**dict.fromkeys(world.hub.tree(REPO).keys() - tree.keys()), **tree})
     world.hub.fail_at[f"/{newest}/README.md"] = Fault(status=200)
     moves = len(world.repo.moves)
-    with pytest.raises(PublishError, match="the file that arrived is not the one on the Hub"):
-        world.repair()
+    refused("the file that arrived is not the one on the Hub", world.repair)
     assert len(world.repo.moves) == moves
     world.hub.stop_failing()
     world.repair()
@@ -377,3 +379,66 @@ def test_a_ref_keeps_its_name_until_its_commit_has_another(world: World, kind: s
     world.hub.stop_failing()
     world.repair()
     assert refs[f"set-aside-v1.0.0-{theirs[:12]}"] == theirs
+
+
+D = {"repo_id": REPO, "repo_type": "dataset"}
+
+
+ON_GIT = pytest.mark.parametrize("hub", [second_hub], indirect=True, ids=["second"])
+
+
+@pytest.fixture
+def api(hub: Hub) -> HfApi:
+    return HfApi(hub.url, token=WRITER)
+
+
+@ON_GIT
+@pytest.mark.usefixtures("first_published")
+def test_a_pull_request_is_tagged_at_the_commit_that_the_hub_merged_it_as(
+    hub: Hub, api: HfApi, terra: Versions
+) -> None:
+    opened = terra.publish("2.0.0", create_pr=True)
+    api.merge_pull_request(**D, discussion_num=1)
+    assert terra.publish("2.0.0", create_pr=True).state == "published"
+    repository = hub.repos[REPO]
+    assert repository.tags["v2.0.0"] == repository.branches["main"] != opened.commit
+    assert repository.commits[repository.branches["main"]].parent == repository.tags["v1.0.0"]
+    assert terra.publish("2.0.0").state == "already published"
+
+
+@ON_GIT
+@pytest.mark.usefixtures("first_published")
+def test_a_draft_with_our_release_is_taken_for_our_pull_request(hub: Hub, api: HfApi, terra: Versions) -> None:
+    terra.publish("2.0.0", create_pr=True)
+    hub.repos[REPO].discussions[0]["status"] = "draft"
+    assert terra.publish("2.0.0", create_pr=True).url.endswith("/discussions/1")
+    assert [one.ref for one in api.list_repo_refs(**D, include_pull_requests=True).pull_requests or []] == ["refs/pr/1"]
+
+
+@ON_GIT
+@pytest.mark.usefixtures("first_published")
+def test_a_squash_of_main_keeps_the_tags_and_what_is_lost_is_published_again(
+    hub: Hub, api: HfApi, terra: Versions
+) -> None:
+    terra.publish("2.0.0")
+    tags = dict(hub.repos[REPO].tags)
+    api.super_squash_history(**D)
+    for outcome in terra.outcomes.values():
+        assert terra.publish(outcome).state == "already published"
+    assert hub.repos[REPO].tags == tags
+    hub.repos[REPO].tags.clear()
+    hub.forget(REPO, tags["v1.0.0"])
+    for version, outcome in terra.outcomes.items():
+        assert terra.publish(outcome).state == "published"
+        assert verified_hash(hub.tree(REPO, f"v{version}")) == outcome.manifest.content_sha256
+    assert hub.repos[REPO].tags["v2.0.0"] == hub.repos[REPO].branches["main"]
+
+
+@ON_GIT
+@pytest.mark.usefixtures("first_published")
+def test_an_annotated_tag_is_a_tag_where_the_hub_names_its_commit(hub: Hub, api: HfApi, terra: Versions) -> None:
+    commit = hub.repos[REPO].tags.pop("v1.0.0")
+    api.create_tag(**D, tag="v1.0.0", revision=commit, tag_message="by hand")
+    assert hub.repos[REPO].git.git("cat-file", "-t", "v1.0.0") == b"tag\n"
+    again = terra.publish("1.0.0")
+    assert (again.state, again.commit) == ("already published", commit)

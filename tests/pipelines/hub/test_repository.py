@@ -4,26 +4,24 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
-from builders.errors import PublishError, SourceError
+from builders.errors import PublishError
 from cards.front_matter import metadata
 from cards.manifest import decode, encode
 from pipelines.hub import client
-from pipelines.hub.planning import PublishOptions
 from pipelines.hub.repository import OUR_KEYS, Snapshot, fetch_files, require_snapshot
 from pipelines.make import BuildResult, BuildSettings, make
 from tests.support.loopback_hub import WRITER, Blob, Commit, LoopbackHub, Repo
 from tests.support.publishing import (
     REPO,
+    Versions,
     patience,
-    plan,
-    publish,
     published_card,
 )
+from tests.support.raw_files import error_of
 from tests.support.releases import NAMES, definition_of
 
 
@@ -40,19 +38,16 @@ def test_the_files_of_a_large_repository_are_listed_whole(hub: LoopbackHub, coun
     assert at.digests["z/last.parquet"] == hashlib.sha256(b"PAR1").hexdigest()
 
 
-def test_front_matter_keys_added_by_others_survive_and_our_keys_win(
-    hub: LoopbackHub, options: PublishOptions, first_published: Any
-) -> None:
-    dataset, outcomes = first_published
+@pytest.mark.usefixtures("first_published")
+def test_front_matter_keys_added_by_others_survive_and_our_keys_win(hub: LoopbackHub, terra: Versions) -> None:
     card = hub.tree(REPO)["README.md"].decode()
     ours = card.split("---\n")[1]
     theirs = ours.replace("license: mit", "license: gpl") + "viewer: false\nextra_gated_prompt: Будьте добры\nno: 1\n"
     hub.commit(REPO, {"README.md": f"---\r\n{theirs}---\r\nA hand-written card.".encode()})
-    planned = plan(hub, dataset, outcomes["2.0.0"], options)
-    assert "viewer, extra_gated_prompt, False" in planned.notes[-1]
-    publish(hub, dataset, outcomes["2.0.0"], replace(options, overwrite_card=True))
+    assert "viewer, extra_gated_prompt, False" in terra.plan("2.0.0").notes[-1]
+    terra.publish("2.0.0", overwrite_card=True)
     merged = hub.tree(REPO)["README.md"].decode()
-    built_card = published_card(outcomes["2.0.0"]).decode()
+    built_card = published_card(terra.outcomes["2.0.0"]).decode()
     head, body = (yaml.safe_load(merged.split("---\n")[1]), merged.split("---\n", 2)[2])
     assert head == yaml.safe_load(built_card.split("---\n")[1]) | {
         "viewer": False, "extra_gated_prompt": "Будьте добры", False: 1
@@ -65,13 +60,11 @@ def test_front_matter_keys_added_by_others_survive_and_our_keys_win(
 @pytest.mark.parametrize(
     "card", [b"", b"no front matter", b"---\n[broken\n---\n", b"---\n- a list\n---\n", b"\xff\xfe"]
 )
-def test_a_card_without_valid_front_matter_is_replaced(
-    hub: LoopbackHub, options: PublishOptions, first_published: Any, card: bytes
-) -> None:
-    dataset, outcomes = first_published
+@pytest.mark.usefixtures("first_published")
+def test_a_card_without_valid_front_matter_is_replaced(hub: LoopbackHub, terra: Versions, card: bytes) -> None:
     hub.commit(REPO, {"README.md": card})
-    publish(hub, dataset, outcomes["2.0.0"], replace(options, overwrite_card=True))
-    assert hub.tree(REPO)["README.md"] == published_card(outcomes["2.0.0"])
+    terra.publish("2.0.0", overwrite_card=True)
+    assert hub.tree(REPO)["README.md"] == published_card(terra.outcomes["2.0.0"])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -82,70 +75,63 @@ def test_our_keys_include_every_front_matter_key_we_write(
 
 
 def test_a_release_from_before_digests_of_documents_is_published_with_its_manifest_unchanged(
-    hub: LoopbackHub, options: PublishOptions, releases: Any, settings: BuildSettings
+    hub: LoopbackHub, terra: Versions, settings: BuildSettings
 ) -> None:
-    dataset, _ = releases()
-    outcome = make(dataset, "1.0.0", settings)
+    outcome = make(terra.dataset, "1.0.0", settings)
     old = encode(replace(outcome.manifest, format=1, documents=()))
     (outcome.release_dir / "manifest.json").write_bytes(old)
-    publish(hub, dataset, outcome, options)
+    terra.publish(outcome)
     assert hub.tree(REPO, "v1.0.0")["manifest.json"] == old
     assert hub.tree(REPO, "v1.0.0")["README.md"] == published_card(outcome)
 
 
+@pytest.mark.usefixtures("first_published")
 def test_a_version_without_croissant_does_not_keep_that_of_the_version_before(
-    hub: LoopbackHub, options: PublishOptions, first_published: Any, settings: BuildSettings
+    hub: LoopbackHub, terra: Versions, settings: BuildSettings
 ) -> None:
-    dataset, outcomes = first_published
-    assert hub.tree(REPO)["croissant.json"] == (outcomes["1.0.0"].release_dir / "croissant.json").read_bytes()
-    old = make(dataset, "2.0.0", settings)
+    assert hub.tree(REPO)["croissant.json"] == (terra.outcomes["1.0.0"].release_dir / "croissant.json").read_bytes()
+    old = make(terra.dataset, "2.0.0", settings)
     documents = tuple(document for document in old.manifest.documents if document.path != "croissant.json")
     (old.release_dir / "manifest.json").write_bytes(encode(replace(old.manifest, documents=documents)))
     (old.release_dir / "croissant.json").unlink()
-    assert publish(hub, dataset, old, options).state == "published"
+    assert terra.publish(old).state == "published"
     assert "croissant.json" not in hub.tree(REPO)
-    assert publish(hub, dataset, old, options).state == "already published"
+    assert terra.publish(old).state == "already published"
 
 
 def test_a_croissant_of_somebody_else_is_replaced_and_the_plan_says_so(
-    hub: LoopbackHub, options: PublishOptions, releases: Any, settings: BuildSettings
+    hub: LoopbackHub, terra: Versions, settings: BuildSettings
 ) -> None:
-    dataset, outcomes = releases()
-    old = make(dataset, "1.0.0", settings)
+    old = make(terra.dataset, "1.0.0", settings)
     documents = tuple(document for document in old.manifest.documents if document.path != "croissant.json")
     (old.release_dir / "manifest.json").write_bytes(encode(replace(old.manifest, documents=documents)))
-    publish(hub, dataset, old, options)
+    terra.publish(old)
     assert "croissant.json" not in hub.tree(REPO)
     hub.commit(REPO, {"croissant.json": b"{}"})
-    notes = plan(hub, dataset, outcomes["2.0.0"], options).notes
-    assert "croissant.json on main is somebody else's: it is replaced" in notes
+    assert "croissant.json on main is somebody else's: it is replaced" in terra.plan("2.0.0").notes
 
 
-def test_an_edited_croissant_is_not_published(
-    hub: LoopbackHub, options: PublishOptions, releases: Any, settings: BuildSettings
-) -> None:
-    outcome = make(releases()[0], "1.0.0", settings)
+def test_an_edited_croissant_is_not_published(hub: LoopbackHub, terra: Versions, settings: BuildSettings) -> None:
+    outcome = make(terra.dataset, "1.0.0", settings)
     (outcome.release_dir / "croissant.json").write_text("{}")
-    with pytest.raises(PublishError, match="damaged") as caught:
-        publish(hub, releases()[0], outcome, options)
-    assert "croissant.json was edited after the build" in str(caught.value)
+    terra.refuse(outcome, "damaged", "croissant.json was edited after the build")
     assert not hub.repos
 
 
+@pytest.mark.usefixtures("first_published")
 def test_a_card_edited_on_the_hub_does_not_keep_the_next_version_from_being_compared(
-    hub: LoopbackHub, options: PublishOptions, first_published: Any
+    hub: LoopbackHub, terra: Versions
 ) -> None:
-    dataset, outcomes = first_published
-    edited = hub.commit(REPO, {"README.md": hub.tree(REPO)["README.md"] + b"thanks\n"})
-    hub.repos[REPO].tags["v1.0.0"] = edited
-    planned = plan(hub, dataset, outcomes["2.0.0"], options)
+    hub.repos[REPO].tags["v1.0.0"] = hub.commit(REPO, {"README.md": hub.tree(REPO)["README.md"] + b"thanks\n"})
+    planned = terra.plan("2.0.0")
     assert [change.state for change in planned.changes] == ["changed"]
-    assert publish(hub, dataset, outcomes["1.0.0"], options).state == "already published"
+    assert terra.publish("1.0.0").state == "already published"
 
 
 @pytest.mark.parametrize("commit", ["../../outside", "main", "0" * 39, "0" * 40 + "/.."])
 def test_what_the_hub_calls_a_commit_names_no_folder(hub: LoopbackHub, tmp_path: Path, commit: str) -> None:
     connection = client.connect(endpoint=hub.url)
-    with pytest.raises(SourceError, match="the Hub names no commit"):
-        fetch_files(connection, REPO, Snapshot(commit, False, {}), ["train.jsonl"], tmp_path / "cache")
+    assert "the Hub names no commit" in str(
+        error_of(fetch_files, connection, REPO, Snapshot(commit, False, {}), ["train.jsonl"], tmp_path / "cache")
+    )
     assert not list(tmp_path.rglob("*")), "nothing is written, in the cache or beside it"

@@ -10,14 +10,15 @@ from typing import Any
 
 import pytest
 
-from builders.errors import PublishError, SourceError
+from builders.errors import SourceError
 from pipelines.hub import client, repository
 from pipelines.hub.planning import PublishOptions
 from pipelines.release import folder
 from tests.support.loopback_hub import Fault, LoopbackHub
 from tests.support.loopback_xet import plain_chunk, read_xorb
 from tests.support.processes import environment
-from tests.support.publishing import REPO, RUBQ, TERRA, Recovery, first, patience, publish, verified_hash
+from tests.support.publishing import REPO, RUBQ, TERRA, Recovery, Versions, patience, verified_hash
+from tests.support.raw_files import error_of
 
 
 @pytest.fixture(autouse=True)
@@ -42,9 +43,10 @@ def paths(hub: LoopbackHub, part: str) -> list[str]:
 def test_data_that_goes_up_through_xet_comes_down_through_it_as_the_same_rows(
     hub: LoopbackHub, options: PublishOptions, releases: Any, tmp_path: Path, name: str
 ) -> None:
-    dataset, outcomes = releases(name)
+    data_of = Versions(hub, options, *releases(name))
+    outcomes = data_of.outcomes
     for version, outcome in outcomes.items():
-        assert publish(hub, dataset, outcome, options).state == "published"
+        assert data_of.publish(version).state == "published"
         assert verified_hash(hub.tree(f"org/{name}", f"v{version}")) == outcome.manifest.content_sha256
     assert paths(hub, "/uploads/") == [], "nothing went through LFS"
     data = {file.sha256 for outcome in outcomes.values() for file in outcome.manifest.files}
@@ -68,9 +70,9 @@ os._exit(0)
 """
 
 
-def test_datasets_loads_through_xet(hub: LoopbackHub, options: PublishOptions, releases: Any, tmp_path: Path) -> None:
-    dataset, outcome = first(releases())
-    publish(hub, dataset, outcome, options)
+def test_datasets_loads_through_xet(hub: LoopbackHub, terra: Versions, tmp_path: Path) -> None:
+    outcome = terra.outcomes["1.0.0"]
+    terra.publish("1.0.0")
     hub.log.clear()
     variables = environment(hub, tmp_path)
     process = subprocess.run(
@@ -85,15 +87,14 @@ def test_datasets_loads_through_xet(hub: LoopbackHub, options: PublishOptions, r
 
 @pytest.mark.parametrize("part", ["/xet-write-token/", "/v1/xorbs/", "/v2/shards"])
 def test_a_store_that_denies_access_is_a_question_of_the_token_and_is_not_asked_again(
-    hub: LoopbackHub, options: PublishOptions, releases: Any, part: str
+    hub: LoopbackHub, terra: Versions, part: str
 ) -> None:
     waits: list[float] = []
     hub.fail_at[part] = Fault(status=403)
-    with pytest.raises(PublishError) as caught:
-        publish(hub, *first(releases()), options, waits=waits)
-    assert caught.value.found == "the Hub's Xet storage answered 403 Forbidden"
-    assert caught.value.todo == f"use a token that may write to {REPO} (HF_TOKEN, or hf auth login)"
-    assert caught.value.exit_code == 5
+    error = terra.refuse("1.0.0", waits=waits)
+    assert error.found == "the Hub's Xet storage answered 403 Forbidden"
+    assert error.todo == f"use a token that may write to {REPO} (HF_TOKEN, or hf auth login)"
+    assert error.exit_code == 5
     assert waits == []
     assert hub.repos[REPO].tags == {}
 
@@ -109,19 +110,17 @@ PASSING = {
 @pytest.mark.parametrize("part", ["/v1/xorbs/", "/v2/shards"])
 @pytest.mark.parametrize("fault", PASSING)
 def test_an_upload_that_fails_is_retried_with_patience_and_the_same_command_finishes_it(
-    hub: LoopbackHub, options: PublishOptions, releases: Any, part: str, fault: str
+    hub: LoopbackHub, terra: Versions, part: str, fault: str
 ) -> None:
-    (dataset, outcome), waits = first(releases()), list[float]()
+    waits: list[float] = []
     hub.fail_at[part], words = PASSING[fault]
-    with pytest.raises(PublishError) as caught:
-        publish(hub, dataset, outcome, options, waits=waits, retries=2, read=5)
-    assert caught.value.found == f"the Hub's Xet storage {words}"
-    assert caught.value.todo == "run the same command again later"
-    assert caught.value.exit_code == 5
+    error = terra.refuse("1.0.0", waits=waits, retries=2, read=5)
+    assert error.found == f"the Hub's Xet storage {words}"
+    assert (error.todo, error.exit_code) == ("run the same command again later", 5)
     assert waits == [1, 2]
     hub.stop_failing()
-    assert publish(hub, dataset, outcome, options).state == "published"
-    assert verified_hash(hub.tree(REPO, "v1.0.0")) == outcome.manifest.content_sha256
+    assert terra.publish("1.0.0").state == "published"
+    assert verified_hash(hub.tree(REPO, "v1.0.0")) == terra.outcomes["1.0.0"].manifest.content_sha256
 
 
 def fetch(hub: LoopbackHub, cache: Path, waits: list[float]) -> Path:
@@ -132,10 +131,10 @@ def fetch(hub: LoopbackHub, cache: Path, waits: list[float]) -> Path:
 @pytest.mark.parametrize("part", ["/reconstructions/", "/xet/xorbs/"])
 @pytest.mark.parametrize("fault", PASSING)
 def test_a_download_that_fails_is_retried_with_patience_and_leaves_no_part_of_a_release(
-    hub: LoopbackHub, options: PublishOptions, releases: Any, tmp_path: Path, part: str, fault: str
+    hub: LoopbackHub, terra: Versions, tmp_path: Path, part: str, fault: str
 ) -> None:
-    (dataset, outcome), waits, cache = first(releases()), list[float](), tmp_path / "another cache"
-    publish(hub, dataset, outcome, options)
+    waits, cache = list[float](), tmp_path / "another cache"
+    terra.publish("1.0.0")
     hub.fail_at[part], words = PASSING[fault]
     with pytest.raises(SourceError, match=r"downloading data/dev-0000\d-of-00002.parquet failed") as caught:
         fetch(hub, cache, waits)
@@ -145,13 +144,14 @@ def test_a_download_that_fails_is_retried_with_patience_and_leaves_no_part_of_a_
     assert waits == [1, 2]
     assert not [path for path in cache.rglob("*") if path.is_dir() and len(path.name) == 40]
     hub.stop_failing()
-    assert folder.require_manifest(fetch(hub, cache, waits)).content_sha256 == outcome.manifest.content_sha256
+    assert (
+        folder.require_manifest(fetch(hub, cache, waits)).content_sha256
+        == terra.outcomes["1.0.0"].manifest.content_sha256
+    )
 
 
-def test_an_answer_that_is_cut_off_is_retried(
-    hub: LoopbackHub, options: PublishOptions, releases: Any, tmp_path: Path
-) -> None:
-    publish(hub, *first(releases()), options)
+def test_an_answer_that_is_cut_off_is_retried(hub: LoopbackHub, terra: Versions, tmp_path: Path) -> None:
+    terra.publish("1.0.0")
     hub.fail_at["/xet/xorbs/"] = Fault(cut_answer=400)
 
     waits = Recovery(hub)
@@ -160,9 +160,9 @@ def test_an_answer_that_is_cut_off_is_retried(
 
 
 def test_a_store_that_denies_reading_is_a_question_of_the_token(
-    hub: LoopbackHub, options: PublishOptions, releases: Any, tmp_path: Path
+    hub: LoopbackHub, terra: Versions, tmp_path: Path
 ) -> None:
-    publish(hub, *first(releases()), options)
+    terra.publish("1.0.0")
     hub.fail_at["/reconstructions/"] = Fault(status=403)
     with pytest.raises(SourceError, match="403 Forbidden") as caught:
         fetch(hub, tmp_path / "another cache", [])
@@ -172,27 +172,25 @@ def test_a_store_that_denies_reading_is_a_question_of_the_token(
 def test_a_file_that_the_store_gives_back_too_short_is_an_error(
     hub: LoopbackHub, options: PublishOptions, releases: Any, tmp_path: Path
 ) -> None:
-    publish(hub, *first(releases(RUBQ)), options)
+    Versions(hub, options, *releases(RUBQ)).publish("1.0.0")
     for name, (term,) in hub.xet.files.items():
         *kept, _ = read_xorb(hub.xet.xorbs[term.xorb])
-        length = sum(len(chunk.content) for chunk in kept)
-        hub.xet.files[name] = (term._replace(length=length, stop=len(kept)),)
+        hub.xet.files[name] = (term._replace(length=sum(len(chunk.content) for chunk in kept), stop=len(kept)),)
     with pytest.raises(SourceError):
         fetch(hub, tmp_path / "another cache", [])
 
 
-def test_a_file_that_the_store_gives_back_changed_is_noticed(
-    hub: LoopbackHub, options: PublishOptions, releases: Any, tmp_path: Path
-) -> None:
-    publish(hub, *first(releases()), options)
+def test_a_file_that_the_store_gives_back_changed_is_noticed(hub: LoopbackHub, terra: Versions, tmp_path: Path) -> None:
+    terra.publish("1.0.0")
     for name, xorb in hub.xet.xorbs.items():
         chunks = [bytes([chunk.content[0] ^ 1]) + chunk.content[1:] for chunk in read_xorb(xorb)]
         hub.xet.xorbs[name] = b"".join(plain_chunk(content) for content in chunks)
     connection = client.connect(endpoint=hub.url, patience=patience(retries=1))
     at = repository.require_snapshot(connection, REPO, "v1.0.0")
     data = [path for path in at.digests if path.endswith(".parquet")]
-    with pytest.raises(SourceError, match="the file that arrived is not the one on the Hub"):
-        repository.fetch_files(connection, REPO, at, data, tmp_path / "another cache")
+    assert "the file that arrived is not the one on the Hub" in str(
+        error_of(repository.fetch_files, connection, REPO, at, data, tmp_path / "another cache")
+    )
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from tests.support.faulty_server import FaultyServer
 from tests.support.raw_files import (
     CONTENT,
     PIN,
+    error_of,
     git_blob,
     locate_file,
     serve,
@@ -32,6 +33,9 @@ from tests.support.raw_files import (
     write,
     write_local,
 )
+
+BY_HAND = by_hand("file.jsonl", "ask", **PIN)
+UNPINNED = by_hand("file.jsonl", "ask")
 
 
 @given(st.lists(st.binary(max_size=50), max_size=10))
@@ -65,8 +69,7 @@ def hashed_names(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_an_unchanged_file_is_hashed_once(raw_settings: RawSettings, hashed_names: list[str]) -> None:
     with_old_timestamp(write_local(raw_settings))
-    file = by_hand("file.jsonl", "ask", **PIN)
-    assert locate_file(file, raw_settings) == locate_file(file, raw_settings)
+    assert locate_file(BY_HAND, raw_settings) == locate_file(BY_HAND, raw_settings)
     assert hashed_names == ["file.jsonl"]
 
 
@@ -81,28 +84,25 @@ def test_a_download_is_hashed_while_it_arrives_and_never_again(
 
 def test_a_changed_file_is_hashed_again_even_if_its_size_and_time_are_the_same(raw_settings: RawSettings) -> None:
     path = with_old_timestamp(write_local(raw_settings, b"one"))
-    file = by_hand("file.jsonl", "ask")
-    assert locate_file(file, raw_settings).sha256 == sha256(b"one")
-    other = with_old_timestamp(write(path.with_name("other"), b"two"))
-    other.replace(path)
-    assert locate_file(file, raw_settings).sha256 == sha256(b"two")
+    assert locate_file(UNPINNED, raw_settings).sha256 == sha256(b"one")
+    with_old_timestamp(write(path.with_name("other"), b"two")).replace(path)
+    assert locate_file(UNPINNED, raw_settings).sha256 == sha256(b"two")
 
 
 def test_the_digest_of_a_file_written_just_now_is_not_cached(
     raw_settings: RawSettings, hashed_names: list[str]
 ) -> None:
-    file = by_hand("file.jsonl", "ask")
     path = write_local(raw_settings, b"one")
     now = time.time_ns()
     os.utime(path, ns=(now, now))
-    locate_file(file, raw_settings)
-    locate_file(file, raw_settings)
+    locate_file(UNPINNED, raw_settings)
+    locate_file(UNPINNED, raw_settings)
     assert hashed_names == ["file.jsonl", "file.jsonl"]
 
 
 def test_a_git_blob_id_missing_in_the_cache_is_computed(raw_settings: RawSettings) -> None:
     with_old_timestamp(write_local(raw_settings))
-    locate_file(by_hand("file.jsonl", "ask"), raw_settings)
+    locate_file(UNPINNED, raw_settings)
     assert locate_file(by_hand("file.jsonl", "ask", git_blob=git_blob(CONTENT)), raw_settings).verified
 
 
@@ -111,21 +111,18 @@ def test_a_git_blob_id_missing_in_the_cache_is_computed(raw_settings: RawSetting
 )
 def test_a_damaged_cache_entry_is_ignored(raw_settings: RawSettings, damage: bytes) -> None:
     with_old_timestamp(write_local(raw_settings))
-    file = by_hand("file.jsonl", "ask", **PIN)
-    locate_file(file, raw_settings)
+    locate_file(BY_HAND, raw_settings)
     (entry,) = raw_settings.digest_cache.iterdir()
     entry.write_bytes(damage)
-    assert locate_file(file, raw_settings).verified
+    assert locate_file(BY_HAND, raw_settings).verified
 
 
 def test_a_damaged_digest_in_a_valid_cache_entry_is_ignored(raw_settings: RawSettings) -> None:
     with_old_timestamp(write_local(raw_settings))
-    file = by_hand("file.jsonl", "ask", **PIN)
-    locate_file(file, raw_settings)
+    locate_file(BY_HAND, raw_settings)
     (entry,) = raw_settings.digest_cache.iterdir()
-    content = json.loads(entry.read_bytes())
-    entry.write_text(json.dumps(content | {"digest": {"sha256": None, "bytes": 3}}))
-    assert locate_file(file, raw_settings).verified
+    entry.write_text(json.dumps(json.loads(entry.read_bytes()) | {"digest": {"sha256": None, "bytes": 3}}))
+    assert locate_file(BY_HAND, raw_settings).verified
 
 
 def test_the_environment_sets_the_cache_directory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,8 +138,9 @@ def test_downloads_need_a_writable_cache_and_local_files_do_not(
     blocked = write(tmp_path / "blocked", b"a file where the cache should be")
     with_old_timestamp(write_local(raw_settings, name="local.jsonl"))
     assert locate_file(by_hand("local.jsonl", "ask", **PIN), replace(raw_settings, cache=blocked)).verified
-    with pytest.raises(SourceError, match="EMBEDDING_DATASETS_CACHE"):
-        locate_file(serve(server, **PIN), replace(raw_settings, cache=blocked))
+    assert "EMBEDDING_DATASETS_CACHE" in str(
+        error_of(locate_file, serve(server, **PIN), replace(raw_settings, cache=blocked))
+    )
 
 
 def test_a_file_in_place_of_the_cache_directory_is_an_error(download: Download, cache: Path) -> None:

@@ -9,7 +9,6 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from builders.errors import SourceError
 from builders.raw_files import RawFile, https, member
 from builders.reading.archives import open_raw
 from builders.reading.parquet import read_parquet
@@ -18,7 +17,7 @@ from pipelines.raw.heads import BUDGET, MEGABYTE, Head, write_heads
 from pipelines.raw.locations import publisher_request
 from pipelines.raw.settings import RawSettings, make_request, stored_file
 from tests.support.faulty_server import Fault, FaultyServer
-from tests.support.raw_files import make_tar, make_zip, sha256, source_of
+from tests.support.raw_files import error_of, make_tar, make_zip, sha256, source_of
 
 ROWS = [{"id": n, "text": f"{n} {3 * sha256(b'%d' % n)}{sha256(b'-%d' % n)}\n\"'"} for n in range(20_000)]
 LINES = "".join(json.dumps(row) + "\n" for row in ROWS).encode()
@@ -41,6 +40,14 @@ def look(
         publisher_request(request), [file], settings.cache / "heads", records, settings.patience
     )
     return heads[file.name], size, read
+
+
+def look_at(
+    server: FaultyServer, settings: RawSettings, name: str, content: bytes, records: int = 100
+) -> tuple[Head, int | None, int]:
+    """What is seen of a file with this content."""
+    server.files["/file"] = content
+    return look(server, settings, https(f"{server.url}/file", name=name), records)
 
 
 def read_text(settings: RawSettings, name: str) -> bytes:
@@ -75,8 +82,7 @@ def test_the_first_megabyte_is_cut_to_whole_records(
 
 
 def test_a_small_file_is_read_whole(server: FaultyServer, raw_settings: RawSettings) -> None:
-    server.files["/file"] = b'[{"a": null}, {"a": "x"}]'
-    head, _, _ = look(server, raw_settings, https(f"{server.url}/file", name="a.json"))
+    head, _, _ = look_at(server, raw_settings, "a.json", b'[{"a": null}, {"a": "x"}]')
     assert (head.is_cut, head.keys) == (False, {"a": "String, 1 null"})
     assert read_text(raw_settings, "a.json") == server.files["/file"]
 
@@ -84,8 +90,9 @@ def test_a_small_file_is_read_whole(server: FaultyServer, raw_settings: RawSetti
 def test_an_element_that_is_malformed_before_the_cut_is_not_taken_for_the_cut(
     server: FaultyServer, raw_settings: RawSettings
 ) -> None:
-    server.files["/file"] = json.dumps(ROWS).encode().replace(b'{"id": 50,', b'{"id": 50;', 1)
-    head, _, _ = look(server, raw_settings, https(f"{server.url}/file", name="a.json"))
+    head, _, _ = look_at(
+        server, raw_settings, "a.json", json.dumps(ROWS).encode().replace(b'{"id": 50,', b'{"id": 50;', 1)
+    )
     assert "a.json, record 51" in head.failure
 
 
@@ -93,21 +100,18 @@ def test_an_element_that_is_malformed_before_the_cut_is_not_taken_for_the_cut(
 def test_the_footer_of_a_parquet_file_tells_its_rows_and_the_first_row_group_is_read(
     server: FaultyServer, raw_settings: RawSettings, group: int
 ) -> None:
-    server.files["/file"] = parquet(group)
-    head, size, read = look(server, raw_settings, https(f"{server.url}/file", name="a.parquet"))
+    head, size, read = look_at(server, raw_settings, "a.parquet", parquet(group))
     assert (head.records, head.is_cut, head.failure, size) == (20_000, True, "", len(server.files["/file"]))
     assert read < BUDGET
     path = raw_settings.cache / "heads" / "a.parquet"
-    rows = read_parquet(Raw("a", path), {"id": pl.Int64(), "text": pl.String()})
-    assert rows.to_dicts() == ROWS[:100]
+    assert read_parquet(Raw("a", path), {"id": pl.Int64(), "text": pl.String()}).to_dicts() == ROWS[:100]
 
 
 def test_a_row_group_beyond_the_budget_is_not_read(
     server: FaultyServer, raw_settings: RawSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pipelines.raw.heads.BUDGET", 2_000_000)
-    server.files["/file"] = parquet(20_000)
-    head, _, read = look(server, raw_settings, https(f"{server.url}/file", name="a.parquet"))
+    head, _, read = look_at(server, raw_settings, "a.parquet", parquet(20_000))
     assert (head.records, read) == (20_000, 2 * MEGABYTE)
     assert head.unread.startswith("its first row group has ")
 
@@ -168,9 +172,8 @@ def test_a_member_that_an_archive_has_twice_is_refused_as_a_build_refuses_it(
 def test_a_server_that_sends_another_part_is_understood(
     server: FaultyServer, raw_settings: RawSettings, fault: Fault, name: str, words: str
 ) -> None:
-    server.files["/file"] = parquet(1_000) if name == "a.parquet" else LINES
     server.always["/file"] = fault
-    head = look(server, raw_settings, https(f"{server.url}/file", name=name))[0]
+    head = look_at(server, raw_settings, name, parquet(1_000) if name == "a.parquet" else LINES)[0]
     assert words in head.failure + head.unread
 
 
@@ -189,39 +192,30 @@ def test_a_server_that_sends_another_part_is_understood(
 def test_a_server_that_sends_nothing_is_an_error_in_words(
     server: FaultyServer, raw_settings: RawSettings, fault: Fault, found: str
 ) -> None:
-    server.files["/file"] = LINES
     server.always["/file"] = fault
-    with pytest.raises(SourceError) as caught:
-        look(
-            server,
-            replace(raw_settings, patience=replace(raw_settings.patience, retries=1)),
-            https(f"{server.url}/file", name="a.jsonl"),
-        )
-    assert found in str(caught.value)
+    settings = replace(raw_settings, patience=replace(raw_settings.patience, retries=1))
+    assert found in str(error_of(look_at, server, settings, "a.jsonl", LINES))
 
 
 def test_a_busy_server_is_asked_again(server: FaultyServer, raw_settings: RawSettings) -> None:
-    server.files["/file"] = LINES
     server.fail("/file", Fault(status=503, headers={"Retry-After": "3"}))
-    assert look(server, raw_settings, https(f"{server.url}/file", name="a.jsonl"))[2] == MEGABYTE
+    assert look_at(server, raw_settings, "a.jsonl", LINES)[2] == MEGABYTE
 
 
 def test_what_a_slow_server_did_not_send_is_a_cut_and_no_digest_and_no_malformed_record(
     server: FaultyServer, raw_settings: RawSettings
 ) -> None:
-    server.files["/file"] = json.dumps(ROWS[:3_000], indent=1).encode()
     settings = replace(raw_settings, patience=replace(raw_settings.patience, window=-1))
     for fault in (Fault(), Fault(framing="chunked", ignore_range=True)):
         server.always["/file"] = fault
-        head, _, _ = look(server, settings, https(f"{server.url}/file", name="a.json"), records=9_999)
+        head, _, _ = look_at(server, settings, "a.json", json.dumps(ROWS[:3_000], indent=1).encode(), records=9_999)
         assert (head.is_cut, head.failure, head.seen) == (True, "", read_text(settings, "a.json").count(b'"id":'))
         assert 0 < head.seen < 3_000
 
 
 def test_an_attempt_that_breaks_leaves_nothing_to_the_next(server: FaultyServer, raw_settings: RawSettings) -> None:
-    server.files["/file"] = b'{"a": 1}\n' * 20
     server.fail("/file", Fault(cut_after=30))
-    head, size, read = look(server, raw_settings, https(f"{server.url}/file", name="a.jsonl"))
+    head, size, read = look_at(server, raw_settings, "a.jsonl", b'{"a": 1}\n' * 20)
     assert (head.seen, size, read) == (20, 180, 180)
 
 
@@ -237,8 +231,7 @@ def test_an_attempt_that_breaks_leaves_nothing_to_the_next(server: FaultyServer,
 def test_a_missing_end_is_not_a_malformed_record(
     server: FaultyServer, raw_settings: RawSettings, value: object, unread: str
 ) -> None:
-    server.files["/file"] = json.dumps(value, indent=1).encode()
-    head, _, _ = look(server, raw_settings, https(f"{server.url}/file", name="a.json"))
+    head, _, _ = look_at(server, raw_settings, "a.json", json.dumps(value, indent=1).encode())
     assert (head.failure, head.unread, head.seen) == ("", unread, 0 if unread else 1)
 
 
@@ -267,8 +260,7 @@ pa.parquet.write_table(pa.table({"a": pa.array([], pa.int64())}), EMPTY)
 def test_a_file_that_nobody_can_read_is_no_beginning(
     server: FaultyServer, raw_settings: RawSettings, name: str, content: bytes, words: str
 ) -> None:
-    server.files["/file"] = content
-    head, _, _ = look(server, raw_settings, https(f"{server.url}/file", name=name))
+    head, _, _ = look_at(server, raw_settings, name, content)
     assert words in head.failure
     assert not (raw_settings.cache / "heads" / name).exists()
 

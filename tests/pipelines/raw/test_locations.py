@@ -83,8 +83,7 @@ def test_two_commits_of_a_name_without_digests_are_cached_side_by_side(
 ) -> None:
     server.files |= {f"/raw/org/data/{40 * 'a'}/f.txt": CONTENT, f"/raw/org/data/{40 * 'b'}/f.txt": OTHER}
     one = locate_file(github("org/data", 40 * "a", "f.txt"), raw_settings)
-    lock = {"demo/f.txt": {"sha256": sha256(OTHER), "bytes": len(OTHER)}}
-    raw_settings.lock.write_text(json.dumps(lock))
+    raw_settings.lock.write_text(json.dumps({"demo/f.txt": {"sha256": sha256(OTHER), "bytes": len(OTHER)}}))
     two = locate_file(github("org/data", 40 * "b", "f.txt"), raw_settings)
     assert (one.sha256, two.sha256) == (sha256(CONTENT), sha256(OTHER))
 
@@ -253,8 +252,7 @@ def test_the_error_for_a_file_fetched_by_hand_says_how_and_where_to_put_it(raw_s
 def test_without_a_raw_dir_a_file_fetched_by_hand_goes_into_the_cache(raw_settings: RawSettings) -> None:
     without_raw_dir = replace(raw_settings, raw_dir=None)
     file = by_hand("file.jsonl", "Ask.", **PIN)
-    error = error_of(locate_file, file, without_raw_dir)
-    path = suggested_path(error.todo)
+    path = suggested_path(error_of(locate_file, file, without_raw_dir).todo)
     assert path.is_relative_to(raw_settings.cache)
     write(path, CONTENT)
     assert (locate_file(file, without_raw_dir).origin, locate_file(file, without_raw_dir).verified) == ("cache", True)
@@ -264,8 +262,7 @@ def test_without_a_raw_dir_a_file_fetched_by_hand_goes_into_the_cache(raw_settin
 
 def test_a_file_put_by_hand_is_still_found_after_its_instructions_change(raw_settings: RawSettings) -> None:
     without_raw_dir = replace(raw_settings, raw_dir=None)
-    error = error_of(locate_file, by_hand("file.jsonl", "Ask."), without_raw_dir)
-    write(suggested_path(error.todo), CONTENT)
+    write(suggested_path(error_of(locate_file, by_hand("file.jsonl", "Ask."), without_raw_dir).todo), CONTENT)
     assert locate_file(by_hand("file.jsonl", "Please ask."), without_raw_dir).origin == "cache"
 
 

@@ -39,6 +39,7 @@ from tests.support.raw_files import (
 )
 
 PATH = f"sha256/{sha256(CONTENT)[:2]}/{sha256(CONTENT)}"
+BY_HAND = by_hand("file.jsonl", "Please ask.", **PIN)
 
 
 @pytest.fixture
@@ -191,8 +192,7 @@ def test_the_publisher_is_retried_less_where_there_are_mirrors(
 
 
 def test_a_file_that_is_fetched_by_hand_may_come_from_a_mirror(mirror: FaultyServer, raw_settings: RawSettings) -> None:
-    file = by_hand("file.jsonl", "Please ask.", **PIN)
-    located = locate_file(file, with_mirrors(raw_settings, f"{mirror.url}/m"))
+    located = locate_file(BY_HAND, with_mirrors(raw_settings, f"{mirror.url}/m"))
     assert (located.origin, located.url, located.verified) == ("mirror", None, True)
 
 
@@ -219,32 +219,29 @@ def test_a_mirror_on_the_hub_is_asked_with_the_users_token(server: FaultyServer,
 def test_the_hub_answers_the_same_for_what_is_missing_and_for_what_a_token_may_not_see(
     server: FaultyServer, raw_settings: RawSettings, base: str, words: str
 ) -> None:
-    file = by_hand("file.jsonl", "Please ask.", **PIN)
     mirror = base.format(url=server.url)
-    error = fails(file, with_mirrors(raw_settings, mirror))
+    error = fails(BY_HAND, with_mirrors(raw_settings, mirror))
     assert (error.found or "").endswith(f"mirror {mirror}: it does not have file.jsonl{words}")
 
 
 def test_a_source_that_an_organisation_does_not_keep_is_no_news(
     server: FaultyServer, folder: Path, raw_settings: RawSettings, caplog: pytest.LogCaptureFixture
 ) -> None:
-    file = by_hand("file.jsonl", "Please ask.", **PIN)
     server.always[f"/datasets/org/raw-demo/resolve/main/{PATH}"] = Fault(status=401)
-    error = fails(file, with_mirrors(raw_settings, "hf://datasets/org"))
+    error = fails(BY_HAND, with_mirrors(raw_settings, "hf://datasets/org"))
     words = "mirror hf://datasets/org: status 401: it does not have file.jsonl, or keeps it private"
     assert (error.found or "").endswith(words)
     with caplog.at_level(logging.WARNING, "httpx"), caplog.at_level(logging.INFO, "pipelines"):
-        locate_file(file, with_mirrors(raw_settings, "hf://datasets/org", folder))
+        locate_file(BY_HAND, with_mirrors(raw_settings, "hf://datasets/org", folder))
     assert [record.getMessage() for record in caplog.records] == [f"demo/file.jsonl: taken from the mirror {folder}"]
 
 
 def test_offline_asks_folders_alone(mirror: FaultyServer, folder: Path, raw_settings: RawSettings) -> None:
-    file = by_hand("file.jsonl", "Please ask.", **PIN)
-    error = fails(file, with_mirrors(raw_settings, f"{mirror.url}/m", "hf://datasets/org", offline=True))
+    error = fails(BY_HAND, with_mirrors(raw_settings, f"{mirror.url}/m", "hf://datasets/org", offline=True))
     assert "mirror" not in str(error)
     settings = with_mirrors(raw_settings, f"{mirror.url}/m", folder, offline=True)
-    assert plan_file(source_of(file), "file", settings).where == str(folder / PATH)
-    assert locate_file(file, settings).origin == "mirror"
+    assert plan_file(source_of(BY_HAND), "file", settings).where == str(folder / PATH)
+    assert locate_file(BY_HAND, settings).origin == "mirror"
     assert mirror.log == []
 
 
@@ -260,15 +257,13 @@ def test_a_file_of_no_known_digest_is_never_taken_from_a_mirror(
 
 def test_a_wrong_file_below_raw_dir_is_an_error_whatever_mirrors_have(folder: Path, raw_settings: RawSettings) -> None:
     write_local(raw_settings, OTHER)
-    with pytest.raises(SourceError, match="not the pinned file"):
-        locate_file(by_hand("file.jsonl", "Please ask.", **PIN), with_mirrors(raw_settings, folder))
+    assert "not the pinned file" in str(error_of(locate_file, BY_HAND, with_mirrors(raw_settings, folder)))
 
 
 def test_a_git_blob_id_names_a_file_too(server: FaultyServer, tmp_path: Path, raw_settings: RawSettings) -> None:
     blob = git_blob(CONTENT)
     write(tmp_path / "mirror" / "git-blob" / blob[:2] / blob, CONTENT)
-    file = gone(server, git_blob=blob)
-    located = locate_file(file, with_mirrors(raw_settings, tmp_path / "mirror"))
+    located = locate_file(gone(server, git_blob=blob), with_mirrors(raw_settings, tmp_path / "mirror"))
     assert (located.origin, located.sha256) == ("mirror", sha256(CONTENT))
 
 
@@ -382,9 +377,7 @@ def test_a_link_in_a_folder_is_followed_because_the_digest_decides(
 ) -> None:
     (tmp_path / "mirror" / PATH).parent.mkdir(parents=True)
     (tmp_path / "mirror" / PATH).symlink_to(write(tmp_path / "elsewhere", CONTENT))
-    file = gone(server, **PIN)
-    located = locate_file(file, with_mirrors(raw_settings, tmp_path / "mirror"))
-    assert not located.raw.path.is_symlink()
+    assert not locate_file(gone(server, **PIN), with_mirrors(raw_settings, tmp_path / "mirror")).raw.path.is_symlink()
 
 
 @pytest.mark.parametrize(
@@ -396,17 +389,15 @@ def test_a_mirror_continues_what_the_publisher_began_and_is_asked_for_all_of_it_
     file = serve(server, content=first + CONTENT[1:], **PIN)
     server.fail("/file.jsonl", Fault(cut_after=10_000))
     server.always["/file.jsonl"] = Fault(status=503)
-    located = locate_file(file, with_mirrors(raw_settings, f"{mirror.url}/m"))
-    assert located.raw.path.read_bytes() == CONTENT
+    assert locate_file(file, with_mirrors(raw_settings, f"{mirror.url}/m")).raw.path.read_bytes() == CONTENT
     assert mirror.ranges() == ranges
 
 
 def test_what_a_killed_copy_left_is_not_used(folder: Path, raw_settings: RawSettings) -> None:
-    file = by_hand("file.jsonl", "Please ask.", **PIN)
     target = raw_settings.cache / "raw" / "demo" / sha256(CONTENT)[:12] / "file.jsonl"
     write(target.with_name("file.jsonl.part"), OTHER[:5000])
     write(target.with_name("file.jsonl.part.json"), json.dumps({"url": (folder / PATH).as_uri()}).encode())
-    located = locate_file(file, with_mirrors(raw_settings, folder))
+    located = locate_file(BY_HAND, with_mirrors(raw_settings, folder))
     assert (located.raw.path, located.raw.path.read_bytes()) == (target, CONTENT)
     assert {path.name for path in target.parent.iterdir()} == {"file.jsonl", "file.jsonl.lock"}
 
@@ -416,10 +407,9 @@ def test_a_mirror_with_other_bytes_is_named_also_where_another_has_the_file(
 ) -> None:
     write(tmp_path / "changed" / PATH, OTHER)
     (tmp_path / "empty").mkdir()
-    file = by_hand("file.jsonl", "Please ask.", **PIN)
     with caplog.at_level(logging.INFO):
         locate_file(
-            file, with_mirrors(raw_settings, tmp_path / "none", tmp_path / "empty", tmp_path / "changed", folder)
+            BY_HAND, with_mirrors(raw_settings, tmp_path / "none", tmp_path / "empty", tmp_path / "changed", folder)
         )
     assert [record.getMessage().split(" (")[0] for record in caplog.records] == [
         f"mirror {tmp_path / 'none'}: no such folder",
@@ -432,8 +422,9 @@ def test_a_full_disk_ends_the_search(
     server: FaultyServer, mirror: FaultyServer, raw_settings: RawSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pipelines.raw.download.shutil.disk_usage", lambda _: SimpleNamespace(free=0))
-    with pytest.raises(SourceError, match="not enough disk space"):
-        locate_file(serve(server, **PIN), with_mirrors(raw_settings, f"{mirror.url}/m"))
+    assert "not enough disk space" in str(
+        error_of(locate_file, serve(server, **PIN), with_mirrors(raw_settings, f"{mirror.url}/m"))
+    )
     assert mirror.log == []
 
 
@@ -442,8 +433,7 @@ def test_a_mirror_that_redirects_to_another_host_or_scheme_is_refused_there(
 ) -> None:
     file = gone(server, **PIN)
     mirror.always[f"/m/{PATH}"] = Fault(status=302, headers={"Location": f"ftp://127.0.0.1/{PATH}"})
-    error = fails(file, with_mirrors(raw_settings, f"{mirror.url}/m"))
-    assert "ftp://127.0.0.1" in (error.found or "")
+    assert "ftp://127.0.0.1" in (fails(file, with_mirrors(raw_settings, f"{mirror.url}/m")).found or "")
 
 
 def test_two_files_with_one_digest_are_one_file_of_a_mirror(

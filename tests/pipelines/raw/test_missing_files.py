@@ -28,7 +28,7 @@ from pipelines.raw.missing_files import (
     total_size,
 )
 from pipelines.raw.settings import RawSettings
-from tests.support.raw_files import sha256, write
+from tests.support.raw_files import error_of, sha256, write
 from tests.support.releases import NAMES, definition_of
 
 
@@ -37,6 +37,12 @@ def raw(tmp_path: Path) -> RawSettings:
     """An empty --raw-dir and an empty cache, offline."""
     (tmp_path / "raw").mkdir()
     return RawSettings(raw_dir=tmp_path / "raw", cache=tmp_path / "cache", offline=True, lock=tmp_path / "lock.json")
+
+
+@pytest.fixture
+def online(raw: RawSettings) -> RawSettings:
+    """An empty cache, online, without --raw-dir."""
+    return replace(raw, raw_dir=None, offline=False)
 
 
 def datasets(*names: str) -> list[tuple[Definition, str]]:
@@ -83,8 +89,7 @@ def test_the_reasons_tell_downloads_from_terms_and_from_files_fetched_by_hand(ra
     assert "JSON lines" in str(missing["genie/ratings.jsonl"].instructions)
 
 
-def test_only_files_whose_download_failed_are_missing_where_files_may_be_downloaded(raw: RawSettings) -> None:
-    online = replace(raw, offline=False)
+def test_only_files_whose_download_failed_are_missing_where_files_may_be_downloaded(online: RawSettings) -> None:
     both = needs("terra-pairclassification", "cedr-classification")
     assert find_missing_files(both, online) == []
     [file] = find_missing_files(both, online, [MissingFile("cedr/main.zip", "unavailable")])
@@ -117,10 +122,8 @@ def test_the_summary_names_the_sources_to_fetch_and_a_dataset_where_its_source_h
 
 
 def test_the_summary_of_the_catalogue_fits_the_page_and_names_every_dataset(raw: RawSettings) -> None:
-    narrow = replace(raw, raw_dir=None)
-    page = missing_files_summary(needs(*NAMES), narrow)
-    too_wide = [line for line in page if len(line) > 80 and " " in line.strip() and "--cache" not in "".join(page)]
-    assert too_wide == []
+    page = missing_files_summary(needs(*NAMES), replace(raw, raw_dir=None))
+    assert [line for line in page if len(line) > 80 and " " in line.strip() and "--cache" not in "".join(page)] == []
     text = "\n".join(page)
     assert all(name in text for name in NAMES)
     assert text.count("massive/amazon-massive-dataset-1.1.tar.gz") == 1
@@ -149,8 +152,7 @@ def test_a_build_of_several_datasets_gives_a_line_to_each_and_lists_the_files_at
 ) -> None:
     names = ("georeview-classification", "georeview-clustering-p2p", "genie-reranking")
     assert run(build.main, raw, monkeypatch, *names, "--output", str(tmp_path / "outputs")) == 3
-    text = capfd.readouterr().err
-    lines, summary = text.split("3 datasets: ")
+    lines, summary = capfd.readouterr().err.split("3 datasets: ")
     assert lines == "".join(f"error: {name}@2.0.0: a raw file is missing, see below\n" for name in names)
     assert summary.startswith("3 failed: 2 raw files are missing\n\nto download: 1 file, 378.7 MB\n")
     assert summary.count("geo-reviews-dataset-2023.tskv") == 1
@@ -187,11 +189,10 @@ def test_a_dry_run_lists_the_missing_files_once(
 # What there is to download, as `fetch --dry-run` prints it
 
 
-def test_the_files_of_several_datasets_are_planned_once_with_origin_and_size(tmp_path: Path) -> None:
+def test_the_files_of_several_datasets_are_planned_once_with_origin_and_size(raw: RawSettings, tmp_path: Path) -> None:
     local = write(tmp_path / "raw" / "rubq" / "RuBQ_2.0_test.json", b"[]")
-    raw = RawSettings(raw_dir=tmp_path / "raw", cache=tmp_path / "cache", lock=tmp_path / "lock.json")
     names = ("rubq-retrieval", "rubq-reranking", "cedr-classification", "instrusum-reranking", "genie-reranking")
-    plans = {plan.name: plan for plan in plan_downloads(needs(*names), raw)}
+    plans = {plan.name: plan for plan in plan_downloads(needs(*names), replace(raw, offline=False))}
     assert {name: plan.origin for name, plan in plans.items()} == {
         "rubq/RuBQ_2.0_test.json": "raw-dir",
         "rubq/RuBQ_2.0_paragraphs.json": "download",
@@ -204,10 +205,11 @@ def test_the_files_of_several_datasets_are_planned_once_with_origin_and_size(tmp
     assert plans["instrusum/human_eval.json"].gated
 
 
-def test_an_extracted_member_is_here_and_its_archive_is_still_to_download_for_the_others(tmp_path: Path) -> None:
+def test_an_extracted_member_is_here_and_its_archive_is_still_to_download_for_the_others(
+    raw: RawSettings, tmp_path: Path
+) -> None:
     write(tmp_path / "raw" / "cedr" / "main" / "test.jsonl", b"")
-    raw = RawSettings(raw_dir=tmp_path / "raw", cache=tmp_path / "cache", lock=tmp_path / "lock.json")
-    plans = plan_downloads(needs("cedr-classification"), raw)
+    plans = plan_downloads(needs("cedr-classification"), replace(raw, offline=False))
     assert [(plan.name, plan.origin) for plan in plans] == [
         ("cedr/main.zip", "download"),
         ("cedr/main/test.jsonl", "raw-dir"),
@@ -215,10 +217,9 @@ def test_an_extracted_member_is_here_and_its_archive_is_still_to_download_for_th
 
 
 def test_on_a_terminal_names_and_addresses_are_folded_behind_a_slash_and_in_a_pipe_they_stay_whole(
-    tmp_path: Path,
+    online: RawSettings,
 ) -> None:
-    raw = RawSettings(raw_dir=None, cache=tmp_path, lock=tmp_path / "lock.json")
-    plans = plan_downloads(needs("rubq-retrieval", "lmsys-reranking"), raw)
+    plans = plan_downloads(needs("rubq-retrieval", "lmsys-reranking"), online)
     shown, piped = download_page(plans, width=80), download_page(plans)
     assert max(map(len, shown)) <= 80
     assert max(map(len, piped)) > 80
@@ -259,9 +260,8 @@ def test_fetch_dry_run_fails_as_fetching_would_where_a_file_cannot_be_had(
     assert err.startswith("1 raw file is missing\n\nto be fetched by hand\n  genie/ratings.jsonl\n")
 
 
-def test_a_dry_run_says_what_is_made_here_and_whose_terms_come_first(tmp_path: Path) -> None:
-    raw = RawSettings(raw_dir=None, cache=tmp_path, lock=tmp_path / "lock.json")
-    page = download_page(plan_downloads(needs("query2doc-contrastive", "lmsys-reranking"), raw))
+def test_a_dry_run_says_what_is_made_here_and_whose_terms_come_first(online: RawSettings) -> None:
+    page = download_page(plan_downloads(needs("query2doc-contrastive", "lmsys-reranking"), online))
     assert "  benchmark-index.parquet  size unknown  made here" in page
     assert " ".join(page[-3:]).endswith(
         "at 10 MB a second; what is made here:       embedding-datasets fetch NAME... --plan "
@@ -272,13 +272,12 @@ def test_a_dry_run_says_what_is_made_here_and_whose_terms_come_first(tmp_path: P
 # A question before a large download
 
 
-def test_what_is_large_or_of_unknown_size_is_asked_for_and_nothing_else(tmp_path: Path) -> None:
-    raw = RawSettings(raw_dir=None, cache=tmp_path, lock=tmp_path / "lock.json")
-    assert large_download(datasets("cedr-classification", "genie-reranking"), None, raw) == ""
-    assert large_download(datasets("habr-contrastive"), None, raw) == "to download: 1 file, 3.5 GB, about 5 min 49 s"
-    unknown = large_download(datasets("rubq-retrieval"), None, raw)
+def test_what_is_large_or_of_unknown_size_is_asked_for_and_nothing_else(online: RawSettings) -> None:
+    assert large_download(datasets("cedr-classification", "genie-reranking"), None, online) == ""
+    assert large_download(datasets("habr-contrastive"), None, online) == "to download: 1 file, 3.5 GB, about 5 min 49 s"
+    unknown = large_download(datasets("rubq-retrieval"), None, online)
     assert unknown.endswith("; of unknown size: rubq/RuBQ_2.0_test.json, rubq/RuBQ_2.0_paragraphs.json")
-    assert large_download(datasets("rubq-retrieval"), None, replace(raw, offline=True)) == ""
+    assert large_download(datasets("rubq-retrieval"), None, replace(online, offline=True)) == ""
 
 
 class Keyboard(io.StringIO):
@@ -325,7 +324,6 @@ def test_a_person_at_a_terminal_is_asked_before_a_large_download_and_a_script_is
     if goes_on:
         assert command.main() == 3
     else:
-        with pytest.raises(SourceError, match="nothing was downloaded"):
-            command.main()
+        assert "nothing was downloaded" in str(error_of(command.main))
     assert bool(tried) == goes_on
     assert "to download: 6 files, 3.7 GB, about 6 min 10 s" in capsys.readouterr().err

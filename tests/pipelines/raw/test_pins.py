@@ -62,8 +62,7 @@ def test_a_git_blob_id_verifies_a_file_and_its_sha256_is_reported(
     write_local(raw_settings)
     assert locate_file(file, raw_settings).verified
     write_local(raw_settings, OTHER)
-    with pytest.raises(SourceError, match=f"git blob {git_blob(OTHER)}"):
-        locate_file(file, raw_settings)
+    assert f"git blob {git_blob(OTHER)}" in str(error_of(locate_file, file, raw_settings))
 
 
 def test_a_local_file_without_a_known_digest_is_used_unverified_and_not_recorded(
@@ -109,8 +108,7 @@ def test_a_damaged_file_in_the_cache_is_downloaded_again(
     file = serve(server, **PIN)
     path = locate_file(file, raw_settings).raw.path
     path.write_bytes(CONTENT[:-1] + b"x")
-    located = locate_file(file, raw_settings)
-    assert (located.origin, path.read_bytes()) == ("download", CONTENT)
+    assert (locate_file(file, raw_settings).origin, path.read_bytes()) == ("download", CONTENT)
     assert capsys.readouterr().err.count("the cached copy is not the pinned file; downloading it again") == 1
 
 
@@ -155,8 +153,7 @@ def test_the_lock_file_of_the_package_is_valid() -> None:
 def test_a_file_far_from_its_usual_size_is_told_before_its_digest_is_kept(
     raw_settings: RawSettings, server: FaultyServer, capsys: pytest.CaptureFixture[str], factor: float, warned: bool
 ) -> None:
-    file = replace(serve(server), about=round(factor * len(CONTENT)))
-    locate_file(file, raw_settings)
+    locate_file(replace(serve(server), about=round(factor * len(CONTENT))), raw_settings)
     assert ("look at it before you keep its digest" in capsys.readouterr().err) == warned
 
 
@@ -261,8 +258,9 @@ def test_a_digest_that_cannot_be_recorded_is_logged_and_the_file_is_used(
 
 
 def test_a_directory_in_place_of_the_lock_file_is_an_error(raw_settings: RawSettings, server: FaultyServer) -> None:
-    with pytest.raises(SourceError, match="the lock file of raw files is invalid"):
-        locate_file(serve(server), replace(raw_settings, lock=raw_settings.lock.parent))
+    assert "the lock file of raw files is invalid" in str(
+        error_of(locate_file, serve(server), replace(raw_settings, lock=raw_settings.lock.parent))
+    )
 
 
 def test_the_lock_file_of_the_package_comes_before_that_of_the_cache(
@@ -306,7 +304,8 @@ def test_an_invalid_lock_file_is_an_error_that_names_the_invalid_entry(
 
 
 def test_a_web_page_is_not_recorded(raw_settings: RawSettings, server: FaultyServer) -> None:
-    with pytest.raises(SourceError, match="an HTML page"):
-        locate_file(serve(server, b"<!doctype html><title>Log in</title>"), raw_settings)
+    assert "an HTML page" in str(
+        error_of(locate_file, serve(server, b"<!doctype html><title>Log in</title>"), raw_settings)
+    )
     assert read_lock_file(raw_settings.lock) == {}
     assert cached_names(raw_settings) == set()

@@ -24,7 +24,6 @@ from pipelines.release.ledger import (
     read_ledger,
     read_parts,
     record_entry,
-    record_part,
     release_entry,
     status,
 )
@@ -118,8 +117,8 @@ def test_what_was_built_of_some_splits_is_a_part_that_blocks_nothing(
     assert kept is not None
     assert kept.splits == ("test",)
     assert [table.location for table in kept.tables] == ["default/test"]
-    assert record_part("cedr-classification", "1.0.0", kept, ledger)
-    assert not record_part("cedr-classification", "1.0.0", kept, ledger)
+    assert record_entry("cedr-classification", "1.0.0", kept, ledger)
+    assert not record_entry("cedr-classification", "1.0.0", kept, ledger)
     assert read_ledger(ledger) == {}
     assert status("cedr-classification", ledger) == "verified on a part"
 
