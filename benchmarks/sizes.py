@@ -47,7 +47,7 @@ def main() -> None:
             size = sizes.get(name.split("/")[0], sizes["code"])
             lines = len(text.splitlines())
             size.update(files=1, statements=count_statements(text), lines=lines, short=lines < 80)
-        elif name.endswith(".md") and "/" not in name.removeprefix("docs/") and name not in GENERATED:
+        elif re.fullmatch(r"(docs/(tutorials/)?)?[^/]+\.md", name) and name not in GENERATED:
             words[name] = count_words(path.read_text("utf-8"))
     for name, size in sizes.items():
         files = f"{size['files']} files, {size['short']} of fewer than 80 lines"

@@ -13,6 +13,7 @@ EXAMPLES = """\
   embedding-datasets site --output site             all releases below outputs/
   embedding-datasets site cedr rubq --output site   those of two sources
   embedding-datasets site --releases my/outputs --output site
+  embedding-datasets site --docs --output site      with this documentation, in a checkout
 
 Open site/index.html, or put the folder on any web server."""
 
@@ -29,6 +30,7 @@ def main() -> int:
         rights=options.i_have_the_rights,
         overwrite=options.overwrite,
         address=options.url,
+        docs=options.docs,
     )
     if options.json:
         releases = [{"release": name, "state": state} for name, state in summary.releases]
@@ -65,6 +67,11 @@ def parser() -> argparse.ArgumentParser:
         default="",
         metavar="URL",
         help="where the site will be on the web; previews of links need it for their picture",
+    )
+    arguments.add_argument(
+        "--docs",
+        action="store_true",
+        help="with the documentation in its folder docs/; needs the extra `docs`, in a checkout",
     )
     arguments.add_argument("--json", action="store_true", help="one JSON object on stdout, for programs")
     return arguments

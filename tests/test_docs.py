@@ -14,13 +14,14 @@ import pytest
 from pipelines.command_line import COMMANDS
 from tests.support.paths import ROOT
 from tests.support.processes import checkout
+from tests.support.tutorials import BLOCK
 
 DOCUMENTS = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
     ROOT / "CHANGELOG.md",
     ROOT / "SECURITY.md",
-    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
 ]
 SEEING_A_DATASET = (
     "tests/test_golden.py",
@@ -36,7 +37,6 @@ SEEING_A_DATASET = (
 )
 # Names of tests, as pytest reads them.
 OF_THE_DATASET = "shop_questions or shop-questions or up_to_date or catalogue or layers or style"
-BLOCK = re.compile(r"^(?P<before>[^\n]*)\n\n```(?P<kind>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

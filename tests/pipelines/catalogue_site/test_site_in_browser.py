@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 from builders import tasks
+from pipelines.catalogue_site.documentation import write_documentation
 from pipelines.catalogue_site.lists import as_json, write_rows
 from pipelines.make import BuildResult
 from tests.support.paths import ROOT
@@ -297,3 +298,26 @@ def test_a_corpus_of_100_000_rows_is_scrolled_and_searched(page: Any, site: Path
     page.fill("#search", "many")
     page.press("#search", "Enter")
     wait_for_status(page, "stopped")
+
+
+@pytest.mark.extra("zensical")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_documentation_loads_nothing_from_elsewhere_and_is_searched_without_a_server(
+    scheme: str, browser: Any, tmp_path: Path
+) -> None:
+    write_documentation(tmp_path / "docs")
+    context = browser.new_context(viewport={"width": 400, "height": 900}, color_scheme=scheme)
+    page, faults = context.new_page(), []
+    page.on("console", lambda message: faults.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on("request", lambda request: None if is_inside(request.url, tmp_path) else faults.append(request.url))
+    for name in ("index.html", "docs/contamination.html", "docs/tutorials/train.html"):
+        page.goto((tmp_path / "docs" / name).as_uri())
+        assert has_no_overflow(page), name
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (background == "rgb(255, 255, 255)") == (scheme == "light"), background
+    page.keyboard.press("/")
+    page.keyboard.type("compromised")
+    page.wait_for_selector("a[href*='checking.html?h=']")
+    context.close()
+    assert faults == []
