@@ -88,7 +88,7 @@ def test_files_without_a_known_commit_are_declared_moving_and_no_other_is() -> N
 
 
 def test_the_quick_start_is_small_pinned_and_on_github() -> None:
-    text = (ROOT / "README.md").read_text("utf-8").partition("## Quick start with real files")[2]
+    text = (ROOT / "docs" / "commands.md").read_text("utf-8")
     named = re.search(r"embedding-datasets fetch (\S+)", text)
     assert named is not None
     files = definition_of(named[1])

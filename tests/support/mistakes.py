@@ -22,7 +22,7 @@ from pipelines.hub.planning import PublishOptions
 from pipelines.make import make
 from pipelines.process.terminal import configure_logging
 from tests.support.loopback_hub import LoopbackHub, Repo
-from tests.support.publishing import publish
+from tests.support.publishing import Versions
 from tests.support.releases import definition_of, other_golden, sample_settings
 
 GATED = "lmsys/chatbot_arena_conversations"
@@ -91,9 +91,10 @@ def publish_other_rows() -> None:
     settings = sample_settings(Path())
     options = PublishOptions("org", Path("cache"), ledger=Path("ledger.json"), sample=True)
     with LoopbackHub() as hub:
-        publish(hub, terra, make(terra, "1.0.0", settings), options)
+        versions = Versions(hub, options, terra, {})
+        versions.publish(make(terra, "1.0.0", settings))
         changed = replace(settings, output=Path("changed"), golden=other_golden(Path("golden")))
-        publish(hub, terra, make(terra, "1.0.0", changed), options)
+        versions.publish(make(terra, "1.0.0", changed))
 
 
 MISTAKES = (
