@@ -32,13 +32,12 @@ def main() -> int:
     options = command.parse(parser())
     from pipelines.build_report.records import failure_to_json
     from pipelines.scores.results import require_packages
-    from pipelines.scores.scoring import score_page
 
     releases = _find_releases(options.names, options.output)
     require_packages()
     from pipelines.process.stages import show_stages
     from pipelines.profile.releases import profile_release
-    from pipelines.scores.scoring import ScoreOptions, score_release, scores_to_json
+    from pipelines.scores.scoring import ScoreOptions, score_page, score_release, scores_to_json
 
     raw = command.raw_settings(options)
     asked = ScoreOptions(

@@ -1,6 +1,7 @@
 """The command score: it writes what scores.json lacks into a release, and shows all of it."""
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -140,3 +141,14 @@ def test_the_page_fits_80_columns_and_names_the_published_score(
     page = score_page(scored, outcome.release_dir, width=80)
     assert [line for line in page if len(line) > 80 and not line.lstrip().startswith(str(outcome.release_dir))] == []
     assert "headroom: not comparable: other rows (mE5-large-instruct in Table 8: 63.9)" in page
+
+
+def test_without_the_packages_of_baselines_the_command_says_what_to_install(
+    outcome: BuildResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("pipelines.scores.baselines", "pipelines.scores.scoring"):
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "threadpoolctl", None)
+    done = run("score", str(outcome.release_dir))
+    assert done.returncode == 2
+    assert "pip install 'embedding-datasets[scores]'" in done.stderr
