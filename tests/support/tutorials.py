@@ -81,7 +81,8 @@ def _execute(notebook: Path, work: Path, environment: dict[str, str]) -> str:
     for cell in content.cells:
         if cell.cell_type == "code":
             cell.execution_count = None
-            cell.outputs = [output for output in cell.outputs if output.get("name") == "stdout"]
+            text = "".join(output.text for output in cell.outputs if output.get("name") == "stdout")  # comes in pieces
+            cell.outputs = [nbformat.v4.new_output("stream", name="stdout", text=text)] if text else []
     return nbformat.writes(content) + "\n"
 
 
