@@ -50,9 +50,9 @@ EXAMPLES = """\
     embedding-datasets check data/ --sarif check.sarif --markdown check.md --badge badge.json   all of these from one check
     embedding-datasets check cedr --findings rows/             all rows of every finding, as Parquet
     embedding-datasets check data.csv --profile                train a model on the rows: are labels shifted or wrong?
-  everything an organisation has published, every tag and main, against the ledger:
+  all that an organisation has published, against the ledger:
     embedding-datasets check --org ORG                         downloads and verifies all of it
-    embedding-datasets check --org ORG cedr rubq --no-download compares the digests and commits of two sources
+    embedding-datasets check --org ORG cedr rubq --no-download  compares the digests and commits of two sources
   in a script, to fail on what matters there:
     embedding-datasets check ORG/NAME --fail-on warning
     embedding-datasets check ORG/NAME --fail-on split_leak:0.1%,html_residue"""
@@ -315,6 +315,7 @@ def parser() -> argparse.ArgumentParser:
         "--format",
         choices=FORMATS,
         default="text",
+        metavar="FORM",
         help="what is printed: text; json, an object per dataset; markdown, for a pull request; github, annotations of a run of"
         " GitHub Actions; sarif, one log for code scanning; mteb, entries of its known issues and of its documentation",
     )
