@@ -88,7 +88,7 @@ def main() -> int:
     outcomes: list[tuple[Target, Outcome]] = []
     for name in options.names:
         try:
-            targets = resolve_tasks(name) if name.startswith(PREFIX) else resolve_targets(name, options.output)
+            targets = resolve_tasks(name) if name.startswith(PREFIX) else resolve_targets(name, options.releases)
         except DatasetError as error:
             _show_failure(name, error, options.format)
             codes.append(error.exit_code)
@@ -239,7 +239,7 @@ def _check_organisation(options: argparse.Namespace) -> int:
         if options.record and (record is None or not can_record(record)):
             raise UsageError("nowhere to record the tags", todo="pass --ledger FILE, or run it in a writable checkout")
         expected = Expectations(
-            entries, all_expected_refs(record) if record else {}, record, options.output, default_cache(),
+            entries, all_expected_refs(record) if record else {}, record, options.releases, default_cache(),
             requested=options.ledger, download=not options.no_download, observe=options.record,
         )  # fmt: skip
         with show_stages(options.org):
@@ -416,7 +416,7 @@ def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespa
         )
     if options.org and any(audit):
         arguments.error(
-            "--org verifies datasets and audits none: use it with --output, --ledger, --no-download and --json"
+            "--org verifies datasets and audits none: use it with --releases, --ledger, --no-download and --json"
         )
     if not options.org and (options.no_download or options.ledger or options.record):
         arguments.error("--no-download, --ledger and --record belong to --org")

@@ -85,19 +85,19 @@ def _fit_help(text: str) -> str:
     return "\n".join(lines)
 
 
-def add_releases_option(arguments: argparse.ArgumentParser, name: str = "--releases") -> None:
-    """Add the option that names the folder with the releases, `<dataset>/<version>`."""
+def add_releases_option(arguments: argparse.ArgumentParser, *older: str) -> None:
+    """Add the option that names the folder with the releases, `<dataset>/<version>`. older: other spellings of it."""
     arguments.add_argument(
-        name, type=Path, default=Path("outputs"), metavar="DIR", help="where releases are (outputs/)"
+        "--releases", *older, type=Path, default=Path("outputs"), metavar="DIR", help="where releases are (outputs/)"
     )
 
 
-def add_output(arguments: argparse.ArgumentParser, option: str, kind: str, **details: Any) -> None:
-    """Add an option that names a file or folder to write. kind: a key of `pipelines.process.outputs.KINDS`.
+def add_output(arguments: argparse.ArgumentParser, option: str, kind: str, *older: str, **details: Any) -> None:
+    """Add an option that names a file or folder to write. kind: a key of `pipelines.process.outputs.KINDS`. older: spellings.
 
     A value that is not a path is not compared with others: the command does so.
     """
-    added = arguments.add_argument(option, **{"type": Path} | details)
+    added = arguments.add_argument(option, *older, **{"type": Path} | details)
     outputs = arguments.get_default("outputs")
     if outputs is None:
         outputs = {}

@@ -34,7 +34,7 @@ def main() -> int:
     from pipelines.scores.results import require_packages
     from pipelines.scores.scoring import score_page
 
-    releases = _find_releases(options.names, options.output)
+    releases = _find_releases(options.names, options.releases)
     require_packages()
     from pipelines.process.stages import show_stages
     from pipelines.profile.releases import profile_release

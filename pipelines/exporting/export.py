@@ -44,7 +44,7 @@ def write_export(sets: Sequence[TrainingSet], target: Path, choices: Choices, *,
     trainer, and for a full disk.
     """
     target, trainer = target.absolute(), find_trainer(choices.trainer)
-    output = Output("--to", target, KINDS["export"])
+    output = Output("--output", target, KINDS["export"])
     claim([output], overwrite=overwrite)
     target.parent.mkdir(parents=True, exist_ok=True)
     with locked(target.parent / f".{target.name}.lock", target.name, remove=True):

@@ -1,5 +1,6 @@
 """The command embedding-datasets: it lists the commands and runs them."""
 
+import importlib
 import re
 import sys
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from builders import catalogue
-from pipelines import command, command_line
+from pipelines import command, command_line, export
 from pipelines.contamination import SUBCOMMANDS
 from tests.support.paths import ROOT
 
@@ -82,3 +83,11 @@ def test_an_unknown_command_is_answered_with_the_nearest_one(
     with pytest.raises(SystemExit, match=r"^2$"):
         command_line.main()
     assert "no command is named 'biuld': did you mean 'build'?" in capsys.readouterr().err
+
+
+def test_a_command_that_reads_releases_has_one_option_for_their_folder_and_knows_the_older_spelling() -> None:
+    for name in ("check", "publish", "score", "show", "decide", "doctor", "diff", "site", "export", "reproduce"):
+        options = importlib.import_module(f"pipelines.{name}").parser()._option_string_actions
+        assert (options["--releases"].dest, options["--releases"].default) == ("releases", Path("outputs"))
+        assert name in {"diff", "site", "export", "reproduce"} or options["--output"] is options["--releases"]
+    assert export.parser()._option_string_actions["--to"].dest == "output"
