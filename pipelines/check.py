@@ -9,6 +9,7 @@ import json
 import logging
 import math
 import shlex
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -76,14 +77,14 @@ def main() -> int:
     from pipelines.checking import html
     from pipelines.checking.checks import finding_folder, write_rules
     from pipelines.checking.targets import Target, resolve_targets
-    from pipelines.checking.verdict import parse_conditions
+    from pipelines.checking.verdict import badge, parse_conditions
     from pipelines.mteb_tasks.checking import PREFIX, resolve_tasks
     from pipelines.process.stages import show_stages
     from pipelines.release.finding_files import write_findings
 
     conditions = parse_conditions(options.fail_on)
     statement = _read_statement(options)
-    codes, sections = [0], []
+    codes, sections, counted = [0], [], Counter[str]()
     about_all = options.format == "sarif" or options.markdown or options.sarif or options.badge
     outcomes: list[tuple[Target, Outcome]] = []
     for name in options.names:
@@ -92,6 +93,7 @@ def main() -> int:
         except DatasetError as error:
             _show_failure(name, error, options.format)
             codes.append(error.exit_code)
+            counted["not checked"] += 1
             sections.append(html.failure(name, error))
             outcomes.append((Target(name), error))
             continue
@@ -104,8 +106,10 @@ def main() -> int:
                     results = _check(target, options, statement)
                 if options.write_rules:
                     write_rules(results, (target.file.parent if target.file else target.folder or Path()) / FILE)
+                brief = max(len(options.names), len(targets), len(results)) > 1 and not options.verbose
                 for result in results:
-                    codes.append(_show(result, conditions, options.format))
+                    codes.append(_show(result, conditions, options.format, brief=brief))
+                    counted[badge(result.report["verdict"]["state"], sample=result.report["sample"])[0]] += 1
                     sections += [html.section(result)] if options.html else []
                     if options.findings:
                         write_findings(options.findings / finding_folder(result.report), result.found)
@@ -113,11 +117,13 @@ def main() -> int:
             except DatasetError as error:
                 _show_failure(target.name, error, options.format)
                 codes.append(error.exit_code)
+                counted["not checked"] += 1
                 sections.append(html.failure(target.name, error))
                 outcomes.append((target, error))
     if options.html and any("report" in section for section in sections):  # failures alone tell nothing else
         html.write(options.html, sections)
     _show_outcomes(outcomes, options)
+    _close(counted, options)
     return next(filter(None, codes), 0)
 
 
@@ -153,6 +159,18 @@ def _show_outcomes(outcomes: Sequence[tuple[Target, Outcome]], options: argparse
         write_atomically(options.badge, safe_text(json.dumps(text.badge([report for report, _ in pairs], failures))))
 
 
+def _close(counted: Counter[str], options: argparse.Namespace) -> None:
+    """Say how many of several datasets have which verdict, what was written, and on a terminal the next step."""
+    if options.format == "text" and counted.total() > max(1, counted["not checked"]):
+        verdicts = ", ".join(f"{verdict} {count}" for verdict, count in counted.items())
+        more = "" if options.verbose else "; -v shows the findings"
+        command.print_page(["", f"{counted.total()} datasets: {verdicts}{more}"])
+    if options.html and options.html.is_file():
+        logger.info("report: %s", options.html)
+    elif options.format == "text" and counted.total() > counted["no problems"] and command.is_terminal():
+        command.print_page([f"next: {command.PROGRAM} check {shlex.join(options.names)} --html report.html"])
+
+
 def _quote(result: CheckResult) -> Sequence[Quote | None]:
     """A text of each finding of a result, where its rows could be audited."""
     from pipelines.release.examples import quote_findings
@@ -185,14 +203,14 @@ def _check(target: Target, options: argparse.Namespace, statement: Verified | No
     return check_target(target, foreign, language_sample=language_sample, statement=statement)
 
 
-def _show(result: CheckResult, conditions: Sequence[Condition], form: str) -> int:
-    """Print the result of a check, in one of FORMATS; returns its exit code."""
+def _show(result: CheckResult, conditions: Sequence[Condition], form: str, *, brief: bool) -> int:
+    """Print the result of a check, in one of FORMATS; returns its exit code. brief: as text, without its findings."""
     from pipelines.checking import text
     from pipelines.checking.verdict import met_conditions
 
     report = result.report
     report["failed_on"] = met_conditions(conditions, report["verdict"]["state"], result.findings)
-    quotes = _quote(result) if form in ("text", "markdown") else ()
+    quotes = _quote(result) if form == "markdown" or (form == "text" and not brief) else ()
     if form == "json":
         command.print_json(report)
     elif form == "markdown":
@@ -200,9 +218,7 @@ def _show(result: CheckResult, conditions: Sequence[Condition], form: str) -> in
     elif form == "github":
         command.print_page(text.github_page(report, result.findings))
     elif form == "text":
-        command.print_page(text.check_page(report, result.findings, quotes).splitlines())
-        if result.findings and command.is_terminal():
-            command.print_page([f"next: {command.PROGRAM} check {shlex.quote(report['path'])} --html report.html"])
+        command.print_page(text.check_page(report, result.findings, quotes, brief=brief).splitlines())
     return 1 if report["problems"] else 4 if report["defects"] else int(bool(report["failed_on"]))
 
 
