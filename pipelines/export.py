@@ -38,7 +38,7 @@ def main() -> int:
     if options.json:
         command.print_json({"export": str(export.folder), **export.record})
     else:
-        command.print_page(export_page(export, width=command.width()))
+        command.print_page(export_page(export, width=command.width(), brief=not options.verbose))
     return 0
 
 
