@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from pipelines import command
 if TYPE_CHECKING:
     import argparse
 
+    from pipelines.build_report.entries import NewEntries
     from pipelines.build_report.records import DatasetReport
 
 EXAMPLES = """\
@@ -19,6 +21,8 @@ EXAMPLES = """\
   embedding-datasets accept probe.json                     the digests that `fetch --probe --records` learned
   embedding-datasets accept build-report.json shp rubq     only what these datasets bring
   embedding-datasets accept build-report.json --rebuild --raw-dir raw     build these versions here before"""
+
+FEW = 10  # of more, digests, errors and reasons are only shown with -v
 
 
 def main() -> int:
@@ -41,42 +45,66 @@ def main() -> int:
     if not options.report.is_file():
         raise ReleaseError("no build report found", where=str(options.report), todo="name a build-report.json")
     sources = {entry.source for entry, _ in catalogue.resolve(options.names)}
+    shown: list[DatasetReport] = []
     if (entries := probe_entries(options.report.read_bytes(), sources, lock)) is None:
         report = read_report(options.report)
         assert report is not None, "the file exists"
         entries = new_entries(report, names, lock, ledger)
-        _print_datasets([dataset for dataset in report.datasets if names is None or dataset.dataset in names])
-    for name, reason in entries.left_out:
-        print(f"{name}: {reason}")
-    for name, digest in entries.lock.items():
-        command.print_page([f"{lock.name}: {name}, {digest.bytes:,} bytes", f"  {digest.sha256}"])
-    for (name, version), entry in entries.ledger.items():
-        command.print_page(
-            [f"{ledger.name}: {name}@{version}, {len(entry.raw)} raw files", f"  {entry.content_sha256}"]
-        )
+        shown = [dataset for dataset in report.datasets if names is None or dataset.dataset in names]
+    brief = not options.verbose and max(map(len, (shown, entries.left_out, entries.lock, entries.ledger))) > FEW
+    _print_datasets(shown, brief=brief)
+    if brief:
+        reasons = Counter(reason.partition(":")[0] for _, reason in entries.left_out)
+        command.print_page([f"{count} datasets: {reason}" for reason, count in reasons.items()])
+    else:
+        _print_entries(entries, lock.name, ledger.name)
     if options.rebuild:
         rebuild_entries(entries, command.raw_settings(options))
     if not options.dry_run:
         write_entries(entries, lock, ledger)
     verb = "would add" if options.dry_run else "added"
-    print(f"{verb}: {len(entries.lock)} to {lock.name}, {len(entries.ledger)} to {ledger.name}")
+    more = "; -v shows all" if brief else ""
+    print(f"{verb}: {len(entries.lock)} to {lock.name}, {len(entries.ledger)} to {ledger.name}{more}")
     return 0
 
 
-def _print_datasets(shown: list[DatasetReport]) -> None:
+def _print_entries(entries: NewEntries, lock: str, ledger: str) -> None:
+    """Print why some are left out, and the digests that are new. lock, ledger: the names of the files."""
+    for name, reason in entries.left_out:
+        command.print_page(_wrapped(f"{name}: {reason}"))
+    for name, digest in entries.lock.items():
+        command.print_page([f"{lock}: {name}, {digest.bytes:,} bytes", f"  {digest.sha256}"])
+    for (name, version), entry in entries.ledger.items():
+        command.print_page([f"{ledger}: {name}@{version}, {len(entry.raw)} raw files", f"  {entry.content_sha256}"])
+
+
+def _wrapped(text: str) -> list[str]:
+    from pipelines.process.tables import wrap
+
+    return wrap(text, width=width, break_words=False) if (width := command.width()) else [text]
+
+
+def _print_datasets(shown: list[DatasetReport], *, brief: bool) -> None:
+    """Print a line for each dataset, and below them the errors. brief: without these."""
     from pipelines.process.tables import table
 
-    rows = [["dataset", "state", "files", "new digests", "figures that agree"], *map(_row, shown)]
+    if not shown:
+        return
+
+    rows = [["dataset", "state", "files", "new", "figures that agree"], *map(_row, shown)]
     command.print_page(table(rows, width=command.width()).splitlines())
-    for outcome in shown:
+    for outcome in () if brief else shown:
         for error in outcome.errors:
-            print(f"{outcome.name}: {error.what}; {', '.join(filter(None, (error.where, error.found)))}")
+            parts = ", ".join(filter(None, (error.where, error.found)))
+            command.print_page(_wrapped(f"{outcome.name}: {error.what}; {parts}"))
 
 
 def _row(entry: DatasetReport) -> list[str]:
     figures = entry.figures
     obtained = [file for file in entry.files if file.sha256 is not None]
     agreeing = f"{figures.agree} of {len(figures.lines)}" if figures else "none published"
+    if figures and figures.corrected:  # the published ones are of rows that it corrects
+        agreeing = "not compared"
     return [
         entry.name,
         entry.state,

@@ -87,7 +87,8 @@ def main() -> int:
             if options.attest:
                 provenance = statements.provenance(result.release_dir, result.manifest, options.by)
                 command.write_statement(options.attest, provenance, signer)
-            _show(result, publication, as_json=options.json, is_only=len(datasets) == 1)
+            brief = len(datasets) > 1 and not options.verbose
+            _show(result, publication, as_json=options.json, brief=brief)
             if failure is not None:
                 command.print_error(failure.error)
                 if options.json:
@@ -200,22 +201,13 @@ def _results(
     with stage("building", total=len(per_source), unit="sources") as advance:
         work = partial(_attempt_all, settings=settings)
         built = workers.run_in_processes(
-            work, per_source, processes, killed=_killed_too_often, on_end=lambda names: _end(names, advance)
+            work, per_source, processes, killed=_killed_too_often, on_end=lambda _: advance(1)
         )
         with closing(built):
             for _ in per_source:
                 with show_stages(f"{processes} workers", began=began):
                     results = next(built)
                 yield from results
-
-
-def _end(names: Names, advance: Callable[[int], None]) -> None:
-    """Count the source with these datasets, and on a terminal say that it has ended."""
-    from pipelines.process.terminal import shows_progress
-
-    advance(1)
-    if shows_progress():
-        logger.info("finished: %s", ", ".join(name for name, _ in names))
 
 
 def _killed_too_often(names: Names, attempts: int, found: str) -> DatasetError:
@@ -267,17 +259,17 @@ def _pusher(org: str, *, record: bool) -> Callable[[BuildResult], Publication[Pl
     return push
 
 
-def _show(result: BuildResult, publication: Publication[Plan] | None, *, as_json: bool, is_only: bool) -> None:
-    """Print a result. is_only: whether it is the only one, and the next step is named."""
+def _show(result: BuildResult, publication: Publication[Plan] | None, *, as_json: bool, brief: bool) -> None:
+    """Print a result. brief: in a line; else with its findings, and on a terminal with the next step."""
     from pipelines.build_report import page
 
     if as_json:
         command.print_json(page.to_json(result, publication))
         return
-    command.print_page(page.page(result, publication, timed=command.is_terminal()))
+    command.print_page(page.page(result, publication, timed=command.is_terminal(), brief=brief))
     for note in result.notes:
         logger.info(note)
-    if is_only and command.is_terminal():
+    if command.is_terminal() and not brief:
         command.print_page([page.next_step(result)])
 
 

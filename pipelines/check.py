@@ -9,6 +9,7 @@ import json
 import logging
 import math
 import shlex
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -50,9 +51,9 @@ EXAMPLES = """\
     embedding-datasets check data/ --sarif check.sarif --markdown check.md --badge badge.json   all of these from one check
     embedding-datasets check cedr --findings rows/             all rows of every finding, as Parquet
     embedding-datasets check data.csv --profile                train a model on the rows: are labels shifted or wrong?
-  everything an organisation has published, every tag and main, against the ledger:
+  all that an organisation has published, against the ledger:
     embedding-datasets check --org ORG                         downloads and verifies all of it
-    embedding-datasets check --org ORG cedr rubq --no-download compares the digests and commits of two sources
+    embedding-datasets check --org ORG cedr rubq --no-download  compares the digests and commits of two sources
   in a script, to fail on what matters there:
     embedding-datasets check ORG/NAME --fail-on warning
     embedding-datasets check ORG/NAME --fail-on split_leak:0.1%,html_residue"""
@@ -76,22 +77,23 @@ def main() -> int:
     from pipelines.checking import html
     from pipelines.checking.checks import finding_folder, write_rules
     from pipelines.checking.targets import Target, resolve_targets
-    from pipelines.checking.verdict import parse_conditions
+    from pipelines.checking.verdict import badge, parse_conditions
     from pipelines.mteb_tasks.checking import PREFIX, resolve_tasks
     from pipelines.process.stages import show_stages
     from pipelines.release.finding_files import write_findings
 
     conditions = parse_conditions(options.fail_on)
     statement = _read_statement(options)
-    codes, sections = [0], []
+    codes, sections, counted = [0], [], Counter[str]()
     about_all = options.format == "sarif" or options.markdown or options.sarif or options.badge
     outcomes: list[tuple[Target, Outcome]] = []
     for name in options.names:
         try:
-            targets = resolve_tasks(name) if name.startswith(PREFIX) else resolve_targets(name, options.output)
+            targets = resolve_tasks(name) if name.startswith(PREFIX) else resolve_targets(name, options.releases)
         except DatasetError as error:
             _show_failure(name, error, options.format)
             codes.append(error.exit_code)
+            counted["not checked"] += 1
             sections.append(html.failure(name, error))
             outcomes.append((Target(name), error))
             continue
@@ -104,8 +106,10 @@ def main() -> int:
                     results = _check(target, options, statement)
                 if options.write_rules:
                     write_rules(results, (target.file.parent if target.file else target.folder or Path()) / FILE)
+                brief = max(len(options.names), len(targets), len(results)) > 1 and not options.verbose
                 for result in results:
-                    codes.append(_show(result, conditions, options.format))
+                    codes.append(_show(result, conditions, options.format, brief=brief))
+                    counted[badge(result.report["verdict"]["state"], sample=result.report["sample"])[0]] += 1
                     sections += [html.section(result)] if options.html else []
                     if options.findings:
                         write_findings(options.findings / finding_folder(result.report), result.found)
@@ -113,11 +117,13 @@ def main() -> int:
             except DatasetError as error:
                 _show_failure(target.name, error, options.format)
                 codes.append(error.exit_code)
+                counted["not checked"] += 1
                 sections.append(html.failure(target.name, error))
                 outcomes.append((target, error))
     if options.html and any("report" in section for section in sections):  # failures alone tell nothing else
         html.write(options.html, sections)
     _show_outcomes(outcomes, options)
+    _close(counted, options)
     return next(filter(None, codes), 0)
 
 
@@ -153,6 +159,18 @@ def _show_outcomes(outcomes: Sequence[tuple[Target, Outcome]], options: argparse
         write_atomically(options.badge, safe_text(json.dumps(text.badge([report for report, _ in pairs], failures))))
 
 
+def _close(counted: Counter[str], options: argparse.Namespace) -> None:
+    """Say how many of several datasets have which verdict, what was written, and on a terminal the next step."""
+    if options.format == "text" and counted.total() > max(1, counted["not checked"]):
+        verdicts = ", ".join(f"{verdict} {count}" for verdict, count in counted.items())
+        more = "" if options.verbose else "; -v shows the findings"
+        command.print_page(["", f"{counted.total()} datasets: {verdicts}{more}"])
+    if options.html and options.html.is_file():
+        logger.info("report: %s", options.html)
+    elif options.format == "text" and counted.total() > counted["no problems"] and command.is_terminal():
+        command.print_page([f"next: {command.PROGRAM} check {shlex.join(options.names)} --html report.html"])
+
+
 def _quote(result: CheckResult) -> Sequence[Quote | None]:
     """A text of each finding of a result, where its rows could be audited."""
     from pipelines.release.examples import quote_findings
@@ -185,14 +203,14 @@ def _check(target: Target, options: argparse.Namespace, statement: Verified | No
     return check_target(target, foreign, language_sample=language_sample, statement=statement)
 
 
-def _show(result: CheckResult, conditions: Sequence[Condition], form: str) -> int:
-    """Print the result of a check, in one of FORMATS; returns its exit code."""
+def _show(result: CheckResult, conditions: Sequence[Condition], form: str, *, brief: bool) -> int:
+    """Print the result of a check, in one of FORMATS; returns its exit code. brief: as text, without its findings."""
     from pipelines.checking import text
     from pipelines.checking.verdict import met_conditions
 
     report = result.report
     report["failed_on"] = met_conditions(conditions, report["verdict"]["state"], result.findings)
-    quotes = _quote(result) if form in ("text", "markdown") else ()
+    quotes = _quote(result) if form == "markdown" or (form == "text" and not brief) else ()
     if form == "json":
         command.print_json(report)
     elif form == "markdown":
@@ -200,9 +218,7 @@ def _show(result: CheckResult, conditions: Sequence[Condition], form: str) -> in
     elif form == "github":
         command.print_page(text.github_page(report, result.findings))
     elif form == "text":
-        command.print_page(text.check_page(report, result.findings, quotes).splitlines())
-        if result.findings and command.is_terminal():
-            command.print_page([f"next: {command.PROGRAM} check {shlex.quote(report['path'])} --html report.html"])
+        command.print_page(text.check_page(report, result.findings, quotes, brief=brief).splitlines())
     return 1 if report["problems"] else 4 if report["defects"] else int(bool(report["failed_on"]))
 
 
@@ -239,7 +255,7 @@ def _check_organisation(options: argparse.Namespace) -> int:
         if options.record and (record is None or not can_record(record)):
             raise UsageError("nowhere to record the tags", todo="pass --ledger FILE, or run it in a writable checkout")
         expected = Expectations(
-            entries, all_expected_refs(record) if record else {}, record, options.output, default_cache(),
+            entries, all_expected_refs(record) if record else {}, record, options.releases, default_cache(),
             requested=options.ledger, download=not options.no_download, observe=options.record,
         )  # fmt: skip
         with show_stages(options.org):
@@ -315,6 +331,7 @@ def parser() -> argparse.ArgumentParser:
         "--format",
         choices=FORMATS,
         default="text",
+        metavar="FORM",
         help="what is printed: text; json, an object per dataset; markdown, for a pull request; github, annotations of a run of"
         " GitHub Actions; sarif, one log for code scanning; mteb, entries of its known issues and of its documentation",
     )
@@ -415,7 +432,7 @@ def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespa
         )
     if options.org and any(audit):
         arguments.error(
-            "--org verifies datasets and audits none: use it with --output, --ledger, --no-download and --json"
+            "--org verifies datasets and audits none: use it with --releases, --ledger, --no-download and --json"
         )
     if not options.org and (options.no_download or options.ledger or options.record):
         arguments.error("--no-download, --ledger and --record belong to --org")

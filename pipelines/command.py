@@ -10,10 +10,12 @@ import argparse
 import json
 import logging
 import os
+import re
 import shutil
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
@@ -21,6 +23,7 @@ from builders.errors import DatasetError, SourceError, UsageError, error_line
 from pipelines.process import installation, interrupts
 from pipelines.process.files import protect
 from pipelines.process.safe_text import SafeOutput, safe_text
+from pipelines.process.tables import WIDTH, wrap
 from pipelines.process.terminal import color_words, configure_logging, discard_output, has_colors
 
 if TYPE_CHECKING:
@@ -31,7 +34,14 @@ if TYPE_CHECKING:
 
 PROGRAM = installation.DISTRIBUTION
 READER_CLOSED = 141  # as shells number the signal that ends other programs then, SIGPIPE
-NAMES = "a dataset, a source, a group (rumteb, ateb, rarb, mteb-rus-v1.1, all) or an unambiguous beginning of one"
+# The groups of the catalogue, which --help does not read: a test compares them.
+NAMES = (
+    "a dataset, a source, a group (rumteb, ateb, rarb, mteb-rus-v1.1, training, all) or an unambiguous beginning of one"
+)
+EXIT_CODES = (
+    "exit codes: 0 done, 1 failed, 2 usage, 3 a source is missing or wrong,\n"
+    "            4 findings forbid it, 5 publishing failed"
+)
 MAX_NAME = 100  # characters
 MAX_NUMBER = 2**31 - 1  # what every library counts rows with
 
@@ -42,11 +52,9 @@ def parser(command: str, description: str, examples: str) -> argparse.ArgumentPa
     """A parser with a --help that teaches: what the command does, its options, examples, exit codes."""
     created = argparse.ArgumentParser(
         prog=f"{PROGRAM} {command}",
-        description=description,
-        epilog="examples:\n" + examples.replace(f"{installation.NAME} ", f"{PROGRAM} ") + "\n\n"
-        "exit codes: 0 done, 1 failed, 2 usage, 3 a source is missing or wrong, "
-        "4 findings forbid it, 5 publishing failed",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description=_fit_help(description),
+        epilog=_fit_help(f"examples:\n{examples}\n\n{EXIT_CODES}".replace(f"{installation.NAME} ", f"{PROGRAM} ")),
+        formatter_class=partial(argparse.RawDescriptionHelpFormatter, width=min(WIDTH, shutil.get_terminal_size()[0])),
         allow_abbrev=False,
     )
     loudness = created.add_mutually_exclusive_group()
@@ -57,19 +65,39 @@ def parser(command: str, description: str, examples: str) -> argparse.ArgumentPa
     return created
 
 
-def add_releases_option(arguments: argparse.ArgumentParser, name: str = "--releases") -> None:
-    """Add the option that names the folder with the releases, `<dataset>/<version>`."""
+def _fit_help(text: str) -> str:
+    """A text in lines of at most WIDTH characters: the comment of a long example below it, a long command on several lines."""
+    lines = list[str]()
+    for line in text.splitlines():
+        indent = line[: len(line) - len(line.lstrip())]
+        if len(line) <= WIDTH:
+            lines.append(line)
+        elif not line.startswith(f"{indent}{PROGRAM} "):
+            lines += wrap(line.strip(), indent)
+        else:
+            example, _, comment = re.split(r"(?<=\S)( {2,}|$)", line, maxsplit=1)
+            label = f"{indent}{PROGRAM} "
+            pairs = re.sub(
+                r"(--[\w-]+) (?=[^-])", "\\1\0", example.removeprefix(label)
+            )  # an option stays with its value
+            *folded, last = (part.replace("\0", " ") for part in wrap(pairs, label, width=WIDTH - 2, break_words=False))
+            lines += [*(f"{part} \\" for part in folded), last, *(wrap(comment, f"{indent}    ") if comment else [])]
+    return "\n".join(lines)
+
+
+def add_releases_option(arguments: argparse.ArgumentParser, *older: str) -> None:
+    """Add the option that names the folder with the releases, `<dataset>/<version>`. older: other spellings of it."""
     arguments.add_argument(
-        name, type=Path, default=Path("outputs"), metavar="DIR", help="where releases are (outputs/)"
+        "--releases", *older, type=Path, default=Path("outputs"), metavar="DIR", help="where releases are (outputs/)"
     )
 
 
-def add_output(arguments: argparse.ArgumentParser, option: str, kind: str, **details: Any) -> None:
-    """Add an option that names a file or folder to write. kind: a key of `pipelines.process.outputs.KINDS`.
+def add_output(arguments: argparse.ArgumentParser, option: str, kind: str, *older: str, **details: Any) -> None:
+    """Add an option that names a file or folder to write. kind: a key of `pipelines.process.outputs.KINDS`. older: spellings.
 
     A value that is not a path is not compared with others: the command does so.
     """
-    added = arguments.add_argument(option, **{"type": Path} | details)
+    added = arguments.add_argument(option, *older, **{"type": Path} | details)
     outputs = arguments.get_default("outputs")
     if outputs is None:
         outputs = {}

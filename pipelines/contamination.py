@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pipelines.decontamination.scans import Scan, TableSummary
 
 SUBCOMMANDS = {
-    "index": "write the hashes of the texts of benchmarks to a file, which can be shared",
+    "index": "write the hashes of the texts of benchmarks to a file that can be shared",
     "scan": "find the texts of an index in a training corpus",
     "map": "find the texts that datasets share with each other",
 }

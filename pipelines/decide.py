@@ -157,7 +157,7 @@ def _find_published(definition: Definition, others: Sequence[Definition], option
     columns = parse_column_map(options.map)
     with show_stages(dataset.name), tempfile.TemporaryDirectory() as scratch:
         subsets = (dataset.subset,) if dataset.subset else ()
-        side = read_side(options.published, ForeignOptions(subsets=subsets), options.output)
+        side = read_side(options.published, ForeignOptions(subsets=subsets), options.releases)
         files = {key: locate(source, key, settings).raw for key in keys if key != published_key(dataset.name)}
         found_rows = published.find_records(dataset, RawFiles(dataset.task.splits, files, Path(scratch)), side, columns)
     with lock_cached_file(settings.cache / raw.name, raw.name, activity="writing"):
@@ -183,7 +183,7 @@ def _mine(definition: Definition, options: argparse.Namespace) -> int:
         )
     settings = command.raw_settings(options)
     wanted = options.model if ranked else options.only
-    tables = find_tables(definition, options.output, [wanted] if wanted else [])
+    tables = find_tables(definition, options.releases, [wanted] if wanted else [])
     embedder, code = None, 0
     for number, table in enumerate(tables, 1):
         name = f"{definition.source.name}/{table.name}"

@@ -28,7 +28,7 @@ def main() -> int:
         from pipelines.raw.diagnosis import diagnose, diagnosis_page
         from pipelines.raw.digests import default_cache
 
-        lines = diagnose(options.cache or default_cache(), options.output, offline=options.offline)
+        lines = diagnose(options.cache or default_cache(), options.releases, offline=options.offline)
     except ModuleNotFoundError as error:
         raise DatasetError(
             f"the module {error.name} is not installed, and every build needs it",
@@ -54,7 +54,7 @@ def _ask_hub(options: argparse.Namespace) -> int:
         refused=PublishError("nothing was created", todo="answer y, or add --yes"),
     )
     hub = publishing.login()
-    with assumptions.throwaway_repository(hub, options.hub, options.output) as made:
+    with assumptions.throwaway_repository(hub, options.hub, options.releases) as made:
         answers = assumptions.ask_all(made)
         if options.json:
             for answer in answers:

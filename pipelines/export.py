@@ -1,4 +1,4 @@
-"""embedding-datasets export NAME... --as TRAINER --to DIR : training data in the format of a trainer."""
+"""embedding-datasets export NAME... --as TRAINER --output DIR : training data in the format of a trainer."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 EXPORTING = Path(__file__).parent / "exporting"
 MOST_NEGATIVES = 7
 EXAMPLES = """\
-  embedding-datasets export training --as sentence-transformers --to train    all sets that were built, in one mixture
-  embedding-datasets export ru-hnp-contrastive@2.0.0 --as flagembedding --to train
-  embedding-datasets export medi --configs nq,squad --as medi --to train
-  embedding-datasets export outputs/ru-wanli-contrastive/2.0.0 --as sentence-transformers --negatives 3 --to train
+  embedding-datasets export training --as sentence-transformers --output train    all sets that were built, in one mixture
+  embedding-datasets export ru-hnp-contrastive@2.0.0 --as flagembedding --output train
+  embedding-datasets export medi --configs nq,squad --as medi --output train
+  embedding-datasets export outputs/ru-wanli-contrastive/2.0.0 --as sentence-transformers --negatives 3 --output train
 
 The folder gets the data, a README.md with code that trains on them, and
 export.json: releases, options, rows and sampling weights, digests. The same
@@ -34,11 +34,11 @@ def main() -> int:
     choices = make_choices(find_trainer(options.trainer), options.negatives, options.positives, options.prefixes)
     sets = select_sets(find_releases(options.names, options.releases), options.configs)
     with show_stages("export"):
-        export = write_export(sets, options.to, choices, overwrite=options.overwrite)
+        export = write_export(sets, options.output, choices, overwrite=options.overwrite)
     if options.json:
         command.print_json({"export": str(export.folder), **export.record})
     else:
-        command.print_page(export_page(export, width=command.width()))
+        command.print_page(export_page(export, width=command.width(), brief=not options.verbose))
     return 0
 
 
@@ -54,8 +54,9 @@ def parser() -> argparse.ArgumentParser:
     )
     command.add_output(
         arguments,
-        "--to",
+        "--output",
         "export",
+        "--to",
         required=True,
         metavar="DIR",
         help="the folder to write: new, empty, or an older export",

@@ -82,7 +82,7 @@ def main() -> int:
         if options.all_versions and name in failed:
             logger.info("%s@%s: not published, because an older version was not", name, version)
             continue
-        release_dir = options.output / name / version
+        release_dir = options.releases / name / version
         try:
             if options.dry_run:
                 plan, publication = planning.make_plan(definition, release_dir, settings, hub), None
@@ -285,12 +285,12 @@ def _all_versions(datasets: list[tuple[Definition, str]], options: argparse.Name
     missing = [
         f"{definition.dataset.name}@{version}"
         for definition, version in every
-        if folder.read_manifest(options.output / definition.dataset.name / version) is None
+        if folder.read_manifest(options.releases / definition.dataset.name / version) is None
     ]
     if missing:
         raise PublishError(
             "versions without a release to publish",
-            where=str(options.output),
+            where=str(options.releases),
             found=", ".join(missing),
             todo="build first: " + " && ".join(f"embedding-datasets build {name}" for name in missing),
         )

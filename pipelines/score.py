@@ -21,7 +21,7 @@ EXAMPLES = """\
   embedding-datasets score terra --model intfloat/multilingual-e5-small    any model of sentence-transformers or mteb
 
 Baselines need: pip install 'embedding-datasets[scores]'
-Models need:    pip install torch==2.13.0 && pip install 'embedding-datasets[models]'
+Models need:    pip install torch==2.13.0 'embedding-datasets[models]'
 
 A baseline understands nothing: it guesses, counts words or reads one side of a
 pair. What a model scores above the best one is what the benchmark measures."""
@@ -33,7 +33,7 @@ def main() -> int:
     from pipelines.build_report.records import failure_to_json
     from pipelines.scores.results import require_packages
 
-    releases = _find_releases(options.names, options.output)
+    releases = _find_releases(options.names, options.releases)
     require_packages()
     from pipelines.process.stages import show_stages
     from pipelines.profile.releases import profile_release

@@ -38,8 +38,8 @@ def main() -> int:
     if options.sources:
         return _show_sources([definition for definition, _ in datasets], as_json=options.json)
     if options.overlaps:
-        return _show_overlaps(datasets, options.output, as_json=options.json)
-    described = [describe(definition, version, options.output) for definition, version in datasets]
+        return _show_overlaps(datasets, options.releases, as_json=options.json)
+    described = [describe(definition, version, options.releases) for definition, version in datasets]
     if options.json:
         for row in described:
             sets = {"sets": paper_tables.describe_sets(row)} if row["group"] == TRAINING else {}
@@ -87,7 +87,7 @@ def _show_overlaps(datasets: Sequence[tuple[Definition, str]], output: Path, *, 
         raise UsageError("--overlaps is for training data", todo="embedding-datasets show training --overlaps")
     sets, missing = find_sets(names, output)
     if not sets:
-        todo = "build some: embedding-datasets build training; or name the folder with the releases: --output DIR"
+        todo = "build some: embedding-datasets build training; or name the folder with the releases: --releases DIR"
         raise ReleaseError("no training data to compare", where=str(output), found="no release of these", todo=todo)
     with show_stages("overlaps"):
         shared = find_shared_pairs(sets)
@@ -182,7 +182,7 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument(
         "--overlaps",
         action="store_true",
-        help="the pairs and queries that sets of training data share, of the releases below --output",
+        help="the pairs and queries that sets of training data share, of the releases below --releases",
     )
     arguments.add_argument("--json", action="store_true", help="one JSON object per dataset (or source), for programs")
     return arguments

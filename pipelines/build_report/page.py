@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from builders.shaping.sampling import scarcest_class
 from pipelines.checking.text import by_severity, findings_table
-from pipelines.process.tables import fact
+from pipelines.process.tables import fact, wrap
 from pipelines.process.terminal import format_duration
-from pipelines.release.figures import expected_and_found
+from pipelines.release.figures import agreeing_figures, expected_and_found
 
 if TYPE_CHECKING:
     from pipelines.hub.commits import Publication
@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 SHOWN_FINDINGS = 6  # the card has all of them, with their examples
 
 
-def page(result: BuildResult, publication: Publication[Plan] | None, *, timed: bool) -> list[str]:
-    """A result as lines. timed: with the seconds that it took; without, the same build always prints the same text."""
+def page(result: BuildResult, publication: Publication[Plan] | None, *, timed: bool, brief: bool = False) -> list[str]:
+    """A result as lines. timed: with the seconds that it took; without, the same build always prints the same text.
+
+    brief: one line, with the number of rows, of warnings, and of figures that are as published; and where it was published.
+    """
     manifest = result.manifest
     marks = [mark for mark, applies in (("sample", manifest.sample), ("partial", manifest.partial)) if applies]
     if not all(file.verified for file in manifest.raw) and not manifest.sample:
@@ -29,6 +32,13 @@ def page(result: BuildResult, publication: Publication[Plan] | None, *, timed: b
     state = (
         f"{result.state} in {format_duration(result.seconds)}" if timed and result.state == "built" else result.state
     )
+    published = [f"  on Hub    {publication.state}: {publication.url}, {publication.plan.tag}"] if publication else []
+    if brief:
+        marks.append(f"{sum(manifest.rows.values()):,} rows")
+        warnings = sum(finding.severity == "warning" and not finding.by_design for finding in manifest.findings)
+        marks += [f"{warnings} warning{'s' * (warnings > 1)}"] if warnings else []
+        marks += agreeing_figures(result.release_dir, manifest)
+        return [*wrap(f"{result.dataset} {result.version}: {', '.join([result.state, *marks])}"), *published]
     lines = [f"{result.dataset} {result.version}: {', '.join([state, *marks])}"]
     lines += fact("rows", ", ".join(f"{location} {count:,}" for location, count in manifest.rows.items()))
     lines += fact("content", manifest.content_sha256)
@@ -38,8 +48,7 @@ def page(result: BuildResult, publication: Publication[Plan] | None, *, timed: b
         lines += fact("left over", scarcest)
     lines += expected_and_found(result.release_dir, manifest)
     lines.append(f"  in        {result.release_dir}")
-    if publication is not None:
-        lines.append(f"  on Hub    {publication.state}: {publication.url}, {publication.plan.tag}")
+    lines += published
     if manifest.findings:
         listed = by_severity(manifest.findings)
         lines += ["", *findings_table(listed[:SHOWN_FINDINGS], brief=True)]

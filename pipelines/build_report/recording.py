@@ -73,6 +73,8 @@ def record_build(
         if len(datasets) > 1:
             ended += [("pending", None)] * (len(datasets) - len(ended))
             lines = _summary(datasets, ended, splits, raw)
+            if any(error is None and state != "pending" for state, error in ended):
+                lines.append(f"  releases     {output} (-v shows what they drop, and their findings)")
             level = summary_level(failed=any(error is not None for _, error in ended))
             logger.log(level, "\n".join([*lines, *([f"  report       {report}"] if report else [])]))
 

@@ -440,7 +440,7 @@ def _list_name(name: str, releases: Path) -> Iterator[Listing]:
             if target.repository is not None:
                 yield _list_repository(name, *target.repository, "")
             else:
-                yield list_local_files(str(locate_target(target, option="--releases")[0]))
+                yield list_local_files(str(locate_target(target)[0]))
 
 
 def _list_repository(name: str, repo: str, revision: str, path: str) -> Listing:

@@ -146,13 +146,11 @@ def list_tables(
     return front_matter, resolve_tables(at.digests, front_matter, where, subsets)
 
 
-def locate_target(
-    target: Target, subsets: Sequence[str] = (), *, versions: str = "", option: str = "--output"
-) -> tuple[Path, Fetched | None]:
+def locate_target(target: Target, subsets: Sequence[str] = (), *, versions: str = "") -> tuple[Path, Fetched | None]:
     """The folder of a target; a dataset on the Hub is fetched into the cache, and the second value says from where.
 
     subsets: fetch only these, of a dataset that is not a release. versions: the prefix of the versions (`1.`) to choose from in a
-    folder of releases. option: the command's, for the folder with the releases.
+    folder of releases.
 
     Raises UsageError for a file, ReleaseError for a dataset of the catalogue that has not been built, or not in such a version.
     """
@@ -163,7 +161,7 @@ def locate_target(
         return fetched.folder, fetched
     assert target.folder is not None
     if not target.folder.is_dir():
-        todo = f"build it: embedding-datasets build {target.name}; or pass the folder with the releases: {option} DIR"
+        todo = f"build it: embedding-datasets build {target.name}; or pass the folder with the releases: --releases DIR"
         raise ReleaseError(f"{target.name} has not been built", where=str(target.folder), todo=todo)
     release_dir = newest_release(target.folder, versions)
     if release_dir != target.folder and not release_dir.name.startswith(versions):
@@ -204,7 +202,7 @@ def resolve_release(name: str, releases: Path = Path("outputs"), cache: Path | N
     if len(targets) > 1:
         found = ", ".join(target.name for target in targets)
         raise UsageError(f"{name!r} means several datasets", found=found, todo="name one of them")
-    return locate_target(targets[0], option="--releases")[0]
+    return locate_target(targets[0])[0]
 
 
 def define_release(release_dir: Path) -> tuple[Manifest, Definition]:

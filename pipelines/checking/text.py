@@ -51,15 +51,25 @@ def changes_page(changes: Sequence[Change], *, width: int = WIDTH) -> list[str]:
     return page
 
 
-def check_page(report: Mapping[str, Any], findings: Sequence[Finding], quotes: Sequence[Quote | None] = ()) -> str:
-    """The report that `pipelines.check --json` prints, and its findings, as text. quotes: a text of each finding."""
+def check_page(
+    report: Mapping[str, Any],
+    findings: Sequence[Finding],
+    quotes: Sequence[Quote | None] = (),
+    *,
+    brief: bool = False,
+) -> str:
+    """The report that `pipelines.check --json` prints, and its findings, as text. quotes: a text of each finding.
+
+    brief: its verdict in a line, cut to the width, without its rows and findings; notes and problems are said as always.
+    """
     marks = [mark for mark in ("sample", "partial") if report[mark]]
     name = " ".join(filter(None, (report["dataset"], report["subset"], report["version"])))
     marked = f"{name} ({', '.join(marks)})" if marks else name
-    lines = wrap(f"{marked}: {report['verdict']['summary']}")
-    if report["content_sha256"]:
+    heading = f"{marked}: {report['verdict']['summary']}"
+    lines = [heading if len(heading) <= WIDTH else f"{heading[: WIDTH - 1]}…"] if brief else wrap(heading)
+    if report["content_sha256"] and not brief:
         lines += fact("content", report["content_sha256"])
-    else:
+    elif not brief:
         rows = ", ".join(f"{table['config']}/{table['split']} {table['rows']:,}" for table in report["tables"])
         lines += [*fact("task", report["task"]), *fact("rows", rows)]
     for note in report["notes"]:
@@ -68,7 +78,7 @@ def check_page(report: Mapping[str, Any], findings: Sequence[Finding], quotes: S
         lines += fact("problem", problem)
     if report["failed_on"]:
         lines += fact("fails", f"--fail-on {','.join(report['failed_on'])}")
-    if findings:
+    if findings and not brief:
         lines += ["", *findings_table(findings, quotes)]
     return "\n".join(lines)
 

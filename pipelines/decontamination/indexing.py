@@ -393,7 +393,7 @@ def available_releases(tables: Iterable[IndexTable], releases: Path) -> list[Ind
 
 
 def _read_target(target: Target, options: ForeignOptions) -> list[IndexedDataset]:
-    path, fetched = (target.file, None) if target.file else locate_target(target, options.subsets, option="--releases")
+    path, fetched = (target.file, None) if target.file else locate_target(target, options.subsets)
     if (path / MANIFEST).exists():
         return [from_release(path)]
     files = find_files(path, options.subsets)

@@ -1,5 +1,6 @@
 """An export: written beside its place, and exchanged with the one before when it is complete; its README.md and its page."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,7 +45,7 @@ def write_export(sets: Sequence[TrainingSet], target: Path, choices: Choices, *,
     trainer, and for a full disk.
     """
     target, trainer = target.absolute(), find_trainer(choices.trainer)
-    output = Output("--to", target, KINDS["export"])
+    output = Output("--output", target, KINDS["export"])
     claim([output], overwrite=overwrite)
     target.parent.mkdir(parents=True, exist_ok=True)
     with locked(target.parent / f".{target.name}.lock", target.name, remove=True):
@@ -67,13 +68,24 @@ def write_export(sets: Sequence[TrainingSet], target: Path, choices: Choices, *,
     return Export(target, tuple(written), record)
 
 
-def export_page(export: Export, *, width: int | None) -> list[str]:
-    """The releases, the sets with their rows and weights, and what was left out."""
+def export_page(export: Export, *, width: int | None, brief: bool = False) -> list[str]:
+    """The releases, the sets with their rows and weights, and what was left out. brief: a line for each release, and sums."""
     record = export.record
-    lines = []
+    lines, brief = [], brief and len(record["releases"]) > 1
     for release in record["releases"]:
         what = ", a sample" if release["sample"] else ", a part of it" if release["partial"] else ""
-        lines.append(f"{release['dataset']} {release['version']}{what}")
+        own = [described["rows"] for described in record["sets"] if described["dataset"] == release["dataset"]]
+        sums = f": {_count(len(own), 'sets')}, {_count(sum(own), 'rows')}" if brief else ""
+        lines.append(f"{release['dataset']} {release['version']}{what}{sums}")
+    total = f"{_count(record['rows'], 'rows')} for {record['format']}; README.md says how to train on them"
+    last = [*wrap(total, width=width or WIDTH), f"in {export.folder}"]
+    if brief:
+        left = Counter[str]()
+        for described in record["sets"]:
+            left.update({f"rows dropped ({reason})": count for reason, count in described["dropped"].items()})
+            left.update({f"{what} left out": count for what, count in described["left_out"].items()})
+        listed = [f"{count:,} {what}" for what, count in left.items()]
+        return [*lines, "", *wrap("; ".join([*listed, "-v shows each set"]), width=width or WIDTH), *last]
     rows = [["set", "rows", "weight", "negatives", "files"]]
     for described in record["sets"]:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in described["negatives"].items()) or "none"
@@ -97,8 +109,7 @@ def export_page(export: Export, *, width: int | None) -> list[str]:
         ]
         for remark in remarks:
             lines += wrap(f"{described['name']}: {remark}", width=width or WIDTH)
-    total = f"{_count(record['rows'], 'rows')} for {record['format']}; README.md says how to train on them"
-    return [*lines, *wrap(total, width=width or WIDTH), f"in {export.folder}"]
+    return [*lines, *last]
 
 
 def _count(count: int, what: str) -> str:

@@ -111,7 +111,7 @@ def _read_release(target: Target) -> TrainingRelease:
     if target.repository is not None:
         release_dir = repository.fetch_release_at(client.connect(), *target.repository, default_cache())
     else:
-        release_dir, _ = locate_target(target, option="--releases")
+        release_dir, _ = locate_target(target)
     if not (release_dir / folder.MANIFEST).is_file():
         raise ReleaseError(
             "no release found",

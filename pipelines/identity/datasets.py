@@ -146,7 +146,7 @@ def read_target(target: Target, options: ForeignOptions) -> Side:
     if target.file is not None:
         path, where = target.file, str(target.file)
     else:
-        path, fetched = locate_target(target, options.subsets, option="--releases")
+        path, fetched = locate_target(target, options.subsets)
         where = f"commit {path.name}" if fetched else str(path)
     if (path / MANIFEST).is_file():
         manifest = require_manifest(path)

@@ -97,6 +97,12 @@ def count_agreeing(manifest: Manifest, statistics: Mapping[str, Any]) -> Agreeme
     return Agreement(len(lines) - len(differing), len(lines), published["source"], differing)
 
 
+def agreeing_figures(release_dir: Path, manifest: Manifest) -> list[str]:
+    """How many published figures agree, in a few words; nothing for a sample or part, and where none are published."""
+    agreement = count_agreeing(manifest, to_json(read_statistics(release_dir / folder.STATISTICS)))
+    return [f"{agreement.agreeing} of {agreement.figures} figures agree"] if agreement else []
+
+
 def expected_and_found(release_dir: Path, manifest: Manifest) -> list[str]:
     """What a build says of the published figures: how many agree, and each other with ours and why; nothing for a sample or part.
 

@@ -164,7 +164,7 @@ def _require_release(release_dir: Path) -> Manifest:
         raise ReleaseError(
             "no release to score",
             where=str(release_dir),
-            todo=f"build it first: embedding-datasets build {name}; or name the folder of the releases with --output",
+            todo=f"build it first: embedding-datasets build {name}; or name the folder of the releases with --releases",
         )
     require_unedited(release_dir, manifest)
     return manifest

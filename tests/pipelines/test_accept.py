@@ -1,6 +1,7 @@
 """A build report taken over: its digests into the lock file, its versions into the ledger."""
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -98,6 +99,20 @@ def test_a_dry_run_and_a_name_limit_what_is_written(sent: Path, checkout: Path) 
     assert contents(checkout) == ({}, {})
     assert "added: 0 to raw.lock.json, 0 to ledger.json" in accept(sent, checkout, "cedr").stdout
     assert contents(checkout) == ({}, {})
+
+
+def test_of_many_datasets_a_line_each_and_counts_are_shown_and_all_with_v(
+    sent: Path, checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "FEW", 1)
+    brief = accept(sent, checkout, "--dry-run").stdout
+    assert re.search(r"^cedr-classification@4.0.0 +built +2 of 2 +0 +not compared$", brief, re.MULTILINE)
+    assert brief.endswith(
+        "\n1 datasets: nothing is taken\nwould add: 1 to raw.lock.json, 1 to ledger.json; -v shows all\n"
+    )
+    full = accept(sent, checkout, "--dry-run", "-v").stdout
+    assert "cedr-classification@4.0.0: nothing is taken: cedr/main/train.jsonl is not" in full
+    assert full.endswith("\nwould add: 1 to raw.lock.json, 1 to ledger.json\n")
 
 
 @pytest.mark.parametrize("where", ["raw.lock.json", "ledger.json"])

@@ -59,6 +59,29 @@ def test_a_terminal_shows_the_stages_of_a_build_then_its_time_findings_and_the_n
     assert "\x1b[33mwarning\x1b[0m" in screen.raw
 
 
+def test_of_several_datasets_a_check_shows_a_line_each_and_how_many_have_which_verdict_last(
+    run: Callable[..., int], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    for name in ("cedr@1.0.0", "terra"):
+        assert run(build.main, name, "--sample", "--output", str(tmp_path)) == 0
+    capsys.readouterr()
+    assert run(check.main, str(tmp_path), "--html", str(tmp_path / "r.html"), "--fail-on", "split_leak") == 1
+    out, err = capsys.readouterr()
+    cedr, fails, terra, empty, last = out.splitlines()
+    assert cedr.startswith("cedr-classification 1.0.0 (sample): ")
+    assert len(cedr) == 80
+    assert cedr.endswith("…")
+    assert fails == "  fails     --fail-on split_leak"
+    assert terra.startswith("terra-pairclassification 1.0.0 (sample): ")
+    assert (empty, last) == ("", "2 datasets: sample, not judged 2; -v shows the findings")
+    assert err == f"report: {tmp_path / 'r.html'}\n"
+    assert run(check.main, str(tmp_path), "-v") == 0
+    assert "\n  severity  finding " in capsys.readouterr().out
+    with terminal(monkeypatch) as screen:
+        run(check.main, str(tmp_path))
+    assert screen.lines[-1] == f"next: embedding-datasets check {tmp_path} --html report.html"
+
+
 def test_a_pipe_gets_the_result_alone(
     run: Callable[..., int], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

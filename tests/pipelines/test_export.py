@@ -77,6 +77,30 @@ def test_a_source_a_dataset_with_its_version_and_a_folder_are_names_of_a_release
     assert exports[1:] == exports[:1] * 3
 
 
+def test_of_several_releases_an_export_shows_a_line_each_and_the_sums(
+    golden_release: Callable[..., BuildResult],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    names = ("ru-wanli-contrastive", "yandex-q-contrastive")
+    folders = [
+        golden_release(name, version).release_dir for name, version in zip(names, ("2.0.0", "2.1.0"), strict=True)
+    ]
+    options = (*folders, "--as", "sentence-transformers", "--to", tmp_path / "to")
+    run(monkeypatch, *options)
+    assert capsys.readouterr().out.splitlines() == [
+        "ru-wanli-contrastive 2.0.0, a sample: 1 set, 5 rows",
+        "yandex-q-contrastive 2.1.0, a sample: 2 sets, 9 rows",
+        "",
+        "1 positives left out; -v shows each set",
+        "14 rows for sentence-transformers; README.md says how to train on them",
+        f"in {tmp_path / 'to'}",
+    ]
+    run(monkeypatch, *options, "-v")
+    assert "\nyandex-q-qa: 1 row in data/yandex-q-qa.2-negatives.parquet\n" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("name", "kind", "words"),
     [
