@@ -95,6 +95,19 @@ async function search() {
   if (run === state.run) byId("stop").hidden = true;
 }
 
+// The name of the row at a position of the table, and its place in the list. A list that leaves rows out is in order of position.
+async function findPosition(list, position) {
+  let [low, high] = [list.records === table().rows ? position : 0, Math.min(position, list.records)];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const [record] = await loadRecords(list, middle, middle + 1);
+    if (record[0] < position) low = middle + 1;
+    else high = middle;
+  }
+  const [record] = await loadRecords(list, low, low + 1);
+  return record && record[0] === position ? [record[1], low] : [`number ${count(position + 1)}`, Infinity];
+}
+
 // Show the rows around a row. at: where it was when the link was made; another version of the table may have it elsewhere.
 async function openRow(name, at) {
   const run = state.run;
@@ -142,8 +155,10 @@ async function start() {
   byId("note").hidden = !table().note;
   byId("stop").hidden = true;
   byId("status").classList.remove("error");
-  byId("clear").hidden = !(state.search || state.label || state.row);
-  if (state.row) await openRow(state.row, hash.has("at") ? Number(hash.get("at")) : Infinity);
+  byId("clear").hidden = !(state.search || state.label || state.row || hash.has("position"));
+  let at = hash.has("at") ? Number(hash.get("at")) : Infinity;
+  if (hash.has("position") && !state.row) [state.row, at] = await findPosition(table().list, Number(hash.get("position")));
+  if (state.row) await openRow(state.row, at);
   else if (state.search || state.label) await search();
   else await browse();
 }

@@ -4,8 +4,8 @@ What is stored of a text are numbers, never the text:
 
 - its hash: BLAKE2b of the text after fold_text_1, with every `ς` as `σ`. The same text in other case or punctuation has it too;
 - up to MAX_RUNS of its runs of five words, by their numbers in the contamination index (pipelines.decontamination.fingerprints).
-  Of every WINDOW_RUNS runs that follow each other the smallest is selected, and the smallest of these are stored. A browser selects
-  in the same way, so a longer text shares all that is stored of a text inside it, and an edited text shares most of it.
+  Of every WINDOW_RUNS runs that follow each other the smallest is selected, and the smallest of these are stored. A browser
+  selects in the same way, so a longer text shares all that is stored of a text inside it, and an edited text shares most of it.
 
 A script is one call with numbers, little-endian, as base64. The first bits of a hash or run say which script has it:
 
@@ -17,8 +17,8 @@ of more than MAX_TEXTS texts is left out. All numbers go through scratch files, 
 """
 
 import base64
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -202,8 +202,14 @@ def _add_shared(texts: pl.DataFrame, shared: dict[tuple[int, int], SharedTexts])
     firsts = texts.group_by("folded", "release").agg(pl.col("row", "words").first())
     common = firsts.filter(pl.len().over("folded") > 1).with_columns(is_short=pl.col("words") < SHORT_WORDS)
     pairs = common.join(common, on="folded", suffix="_other").filter(pl.col("release") < pl.col("release_other"))
-    counts = pairs.sort("is_short", "row").group_by("release", "release_other").agg(
-        pl.len(), pl.col("is_short").sum(), pl.col("is_short", "row", "row_other").head(MAX_EXAMPLES).name.prefix("first_")
+    counts = (
+        pairs.sort("is_short", "row")
+        .group_by("release", "release_other")
+        .agg(
+            pl.len(),
+            pl.col("is_short").sum(),
+            pl.col("is_short", "row", "row_other").head(MAX_EXAMPLES).name.prefix("first_"),
+        )
     )
     for one, other, count, short, *examples in counts.iter_rows():
         known = shared.setdefault((one, other), SharedTexts())
@@ -219,28 +225,51 @@ def _write_texts(search_dir: Path, texts: pl.DataFrame, part: int, bits: int) ->
     entries = np.empty(len(texts), TEXT)
     for name in TEXT.names or ():
         entries[name] = texts[name].to_numpy()
-    _write_scripts(search_dir, "texts", part, bits, entries["folded"] << np.uint64(PART_BITS), entries)
+    _write_scripts(search_dir, "texts", entries["folded"], entries, _scripts_of(part, bits))
 
 
 def _write_runs(search_dir: Path, runs: Array, part: int, bits: int) -> None:
     runs = np.unique(runs)
     _, counts = np.unique(runs >> np.uint64(36), return_counts=True)
     runs = runs[np.repeat(counts <= MAX_TEXTS, counts)]
-    _write_scripts(search_dir, "runs", part, bits, runs, runs)
+    whole = np.uint64(part << (64 - PART_BITS)) | runs >> np.uint64(PART_BITS)
+    _write_scripts(search_dir, "runs", whole, runs, _scripts_of(part, bits))
 
 
-def _write_scripts(search_dir: Path, name: str, part: int, bits: int, numbers: Array, values: Array) -> None:
-    """Write the scripts of a part. numbers: those that name the script of each value, ascending, without the bits of the part."""
-    inner = bits - PART_BITS
-    scripts = (numbers >> np.uint64(64 - inner)) if inner else np.zeros(len(numbers), np.uint64)
-    borders = np.searchsorted(scripts, np.arange((1 << inner) + 1, dtype=np.uint64)).tolist()
-    for number, (start, stop) in enumerate(pairwise(borders), part << inner):
+def _scripts_of(part: int, bits: int) -> range:
+    """The numbers of the scripts of a part."""
+    return range(part << (bits - PART_BITS), (part + 1) << (bits - PART_BITS))
+
+
+def _write_scripts(search_dir: Path, name: str, numbers: Array, values: Array, scripts: range) -> None:
+    """Write the scripts of a part. numbers: those whose first bits name the script of each value, ascending."""
+    bits = PART_BITS + len(scripts).bit_length() - 1
+    borders = np.searchsorted(numbers >> np.uint64(64 - bits), np.arange(scripts.start, scripts.stop + 1)).tolist()
+    for number, (start, stop) in zip(scripts, pairwise(borders), strict=True):
         key, encoded = f"{name}-{number:04x}", base64.b64encode(values[start:stop].tobytes())
         (search_dir / f"{key}.js").write_bytes(b'site_push("%b","%b");\n' % (key.encode(), encoded))
 
 
-def locate_row(index: TextIndex, row: int) -> tuple[int, int]:
-    """The number of the column that a row is in, and its position in the table."""
-    firsts = [column.first for column in index.columns]
-    column = int(np.searchsorted(firsts, row, "right")) - 1
-    return column, row - firsts[column]
+def search_values(index: TextIndex, releases: Sequence[ReleaseData]) -> dict[str, Any]:
+    """The values of the page that finds texts: what it looks up, and what not."""
+    listed = [data.release.manifest.name for data in releases if not data.problems]
+    return {
+        "releases": len(listed),
+        "withheld": [data.release.manifest.name for data in releases if data.withheld and not data.problems],
+        "damaged": [data.release.manifest.name for data in releases if data.problems],
+        "limits": {"rows": MAX_ROWS, "runs": MAX_RUNS, "texts": MAX_TEXTS, "words": SEED_WORDS + WINDOW_RUNS - 1},
+        "viewer": {
+            "bits": index.bits,
+            "columns": [asdict(column) for column in index.columns],
+            "words": SEED_WORDS + WINDOW_RUNS - 1,
+            "releases": [
+                {
+                    "name": data.release.manifest.dataset,
+                    "version": data.release.manifest.version,
+                    "path": data.release.path,
+                    "withheld": bool(data.withheld),
+                }
+                for data in releases
+            ],
+        },
+    }
