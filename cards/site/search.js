@@ -65,7 +65,7 @@ function rowLinks({ column, rows, total }) {
     const href = `${release.path}/rows.html#table=${column.table + 1}&position=${position}`;
     cell.append(index ? ", " : "", release.withheld ? text : make("a", { href, text, "aria-label": `row ${text}` }));
   });
-  if (total > rows.length) cell.append(` of ${plural(total, "row")} that are equal but for case, punctuation, white space`);
+  if (total > rows.length) cell.append(` of ${plural(total, "row")} that are equal ignoring case, punctuation, white space`);
   if (release.withheld) cell.append(make("div", { class: "soft small", text: "not shown here: the licence does not permit it" }));
   return cell;
 }
@@ -129,14 +129,14 @@ async function start() {
   if (!text.trim()) return;
   const found = await findText(text);
   if (search !== searches) return;
-  const rows = [...resultRows("exact", "", found.exact), ...resultRows("same but for case, punctuation, white space", "", found.others),
+  const rows = [...resultRows("exact", "", found.exact), ...resultRows("same ignoring case, punctuation, white space", "", found.others),
     ...found.listed.flatMap((one) => (one.rows.length ? resultRows("in part", nearDetail(one, one.rows[0].words), one.rows) : []))];
   byId("records").replaceChildren(...rows);
   byId("results").hidden = !rows.length;
   byId("notes").replaceChildren(...notesOf(found).map((note) => make("li", { text: note })));
   const scope = `in ${plural(viewer.columns.length, "column")} of ${plural(new Set(viewer.columns.map(({ release }) => release)).size, "release")}`;
   byId("status").textContent = rows.length
-    ? `Listed ${scope}: ${plural(found.exact.length, "row")} with exactly this text, ${count(found.others.length)} with the same but for case, punctuation, white space, ${plural(found.listed.length, "other text")} that it shares runs of words with`
+    ? `Listed ${scope}: ${plural(found.exact.length, "row")} with exactly this text, ${count(found.others.length)} with the same ignoring case, punctuation, white space, ${plural(found.listed.length, "other text")} that it shares runs of words with`
     : `Not found ${scope}`;
 }
 
