@@ -2,7 +2,7 @@
 // The rows that hold a pasted text, found by numbers of texts (pipelines/catalogue_site/text_index.py).
 
 const MAX_RUNS_READ = 160; // of a pasted text
-const SMALLEST_RUNS = 24; // so many of these are its smallest: of a text near to it, the smallest are stored
+const SMALLEST_RUNS = 10; // so many of these are its smallest: of a text near to it, the smallest are stored
 const MAX_NEAR = 30; // texts that are listed because they share runs
 const MAX_ADDRESS = 8000; // characters of a text that is part of the address
 let searches = 0;
