@@ -219,8 +219,8 @@ def _add_shared(texts: pl.DataFrame, shared: dict[tuple[int, int], SharedTexts])
 
 
 def _write_texts(search_dir: Path, texts: pl.DataFrame, part: int, bits: int) -> None:
-    of_column = {"partition_by": ["folded", "column"]}
-    texts = texts.with_columns(rows=pl.len().over(**of_column), place=pl.int_range(pl.len()).over(**of_column))
+    of_column = ["folded", "column"]
+    texts = texts.with_columns(rows=pl.len().over(of_column), place=pl.int_range(pl.len()).over(of_column))
     texts = texts.filter(pl.col("place") < MAX_ROWS)
     entries = np.empty(len(texts), TEXT)
     for name in TEXT.names or ():
@@ -268,6 +268,7 @@ def search_values(index: TextIndex, releases: Sequence[ReleaseData]) -> dict[str
                     "version": data.release.manifest.version,
                     "path": data.release.path,
                     "withheld": bool(data.withheld),
+                    "damaged": bool(data.problems),
                 }
                 for data in releases
             ],

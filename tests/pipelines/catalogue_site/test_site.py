@@ -67,6 +67,7 @@ def test_a_site_has_an_index_and_pages_of_every_version(site: Path) -> None:
         "index.html",
         "catalogue.html",
         "search.html",
+        "compare.html",
         f"{CEDR}/index.html",
         *(f"{CEDR}/{number}/{name}.html" for number in ("1.0.0", "2.0.0") for name in version),
         f"{CEDR}/2.0.0/changes-from-1.0.0.html",

@@ -318,6 +318,34 @@ def test_texts_inside_a_paragraph_are_found_also_those_that_may_not_be_shown(
     assert has_no_overflow(page)
 
 
+def test_two_releases_are_shown_side_by_side_with_the_texts_of_both(page: Any, site: Path) -> None:
+    page.goto(f"{site.as_uri()}/{CEDR}/2.0.0/index.html")
+    page.click("text=Side by side with another")
+    wait_for_status(page, f"{CEDR}@2.0.0 beside {CEDR}@1.0.0")
+    rows = [" ".join(one.text_content().split()) for one in page.query_selector_all(".compared tr:has(mark)")]
+    assert "rows: default / train" in rows[1]
+    assert texts(page, "tr:has-text('rows: default / train') mark") == ["39", "45"]
+    page.select_option("#other", label=f"{RUBQ}@2.0.0")
+    wait_for_status(page, f"beside {RUBQ}@2.0.0")
+    assert "No text of one is in the other" in page.text_content("#records")
+    page.reload()
+    wait_for_status(page, f"beside {RUBQ}@2.0.0")
+    page.select_option("#other", label=f"{CEDR}@1.0.0")
+    wait_for_status(page, f"beside {CEDR}@1.0.0")
+    ours, theirs = (
+        set(
+            text_index.fold_for_search(
+                pl.read_parquet(site.parent / "outputs" / CEDR / version / "data" / "*.parquet")["text"]
+            )
+        )
+        for version in ("2.0.0", "1.0.0")
+    )
+    assert f"{len(ours & theirs)} texts, " in page.text_content("#records")
+    assert has_no_overflow(page)
+    page.click("#records td a >> nth=1")
+    page.wait_for_selector(".row.target")
+
+
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 
 
@@ -325,8 +353,8 @@ AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 @pytest.mark.parametrize("width", [400, 1280])
 @pytest.mark.parametrize(
     "name",
-    ["index", "catalogue", f"search.html#q={quote(LEAK)}", f"{CEDR}/index", f"{CEDR}/1.0.0/rows", f"{CEDR}/1.0.0/findings",
-     f"{CEDR}/2.0.0/changes-from-1.0.0", f"{RUBQ}/2.0.0/queries", f"{RIA}/index"],
+    ["index", "catalogue", f"search.html#q={quote(LEAK)}", "compare", f"{CEDR}/index", f"{CEDR}/1.0.0/rows",
+     f"{CEDR}/1.0.0/findings", f"{CEDR}/2.0.0/changes-from-1.0.0", f"{RUBQ}/2.0.0/queries", f"{RIA}/index"],
 )  # fmt: skip
 def test_axe_finds_nothing(browser: Any, site: Path, name: str, width: int) -> None:
     context = browser.new_context(viewport={"width": width, "height": 900}, bypass_csp=True)
