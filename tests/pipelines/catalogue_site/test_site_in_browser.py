@@ -311,7 +311,7 @@ def test_texts_inside_a_paragraph_are_found_also_those_that_may_not_be_shown(
     assert page.query_selector("#records td:last-child a") is None
     assert look_up(page, "В этом предложении нет ничего, что есть хотя бы в одной строке наборов.") == []
     assert page.text_content("#status") == "Not found in 8 columns of 4 releases"
-    assert look_up(page, "ничего такого нет") == []
+    assert look_up(page, " ".join(document.split()[:7])) == []
     assert "fewer than 8 words" in page.text_content("#notes")
     assert look_up(page, " ".join(f"слово{number}" for number in range(2_000))) == []
     assert "looked up to word" in page.text_content("#notes")
@@ -322,15 +322,11 @@ def test_two_releases_are_shown_side_by_side_with_the_texts_of_both(page: Any, s
     page.goto(f"{site.as_uri()}/{CEDR}/2.0.0/index.html")
     page.click("text=Side by side with another")
     wait_for_status(page, f"{CEDR}@2.0.0 beside {CEDR}@1.0.0")
-    rows = [" ".join(one.text_content().split()) for one in page.query_selector_all(".compared tr:has(mark)")]
-    assert "rows: default / train" in rows[1]
     assert texts(page, "tr:has-text('rows: default / train') mark") == ["39", "45"]
     page.select_option("#other", label=f"{RUBQ}@2.0.0")
     wait_for_status(page, f"beside {RUBQ}@2.0.0")
     assert "No text of one is in the other" in page.text_content("#records")
-    page.reload()
-    wait_for_status(page, f"beside {RUBQ}@2.0.0")
-    page.select_option("#other", label=f"{CEDR}@1.0.0")
+    page.go_back()
     wait_for_status(page, f"beside {CEDR}@1.0.0")
     ours, theirs = (
         set(

@@ -68,15 +68,3 @@ def test_a_run_of_many_texts_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "search").mkdir()
     text_index._write_runs(tmp_path / "search", runs, 0, text_index.PART_BITS)
     assert b"".join(scripts_of(tmp_path, "runs")) == runs[text_index.MAX_TEXTS + 1 :].tobytes()
-
-
-def test_more_runs_of_a_text_than_are_stored_are_those_with_the_smallest_numbers(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    folded = pl.Series([" ".join(f"слово{number}" for number in range(100)), "one two three four five six seven", ""])
-    texts, few = text_index.select_runs(folded)
-    monkeypatch.setattr(text_index, "MAX_RUNS", 1_000)
-    _, all_runs = text_index.select_runs(folded)
-    assert texts.tolist() == [0] * text_index.SEED_WORDS + [0], "seven words have no window of four runs"
-    assert few.tolist() == sorted(all_runs.tolist())[:6]
-    assert len(all_runs) > 30
