@@ -35,7 +35,8 @@ async function findRows(scripts, high, fits) {
 // The texts that share runs, by the first 33 bits of their hash: how many of their runs are stored, and which tokens share them.
 async function findSharing(scripts, runs) {
   const found = new Map();
-  await Promise.all(runs.map(async ([number, token]) => {
+  await Promise.all(runs.map(async ([run, token]) => {
+    const number = ((run << 16) | (run >>> 16)) >>> 0;
     const numbers = await loadNumbers(scripts, "runs", number);
     for (let at = 0; at < numbers.byteLength; at += 8) {
       const high = numbers.getUint32(at + 4, true);

@@ -7,10 +7,11 @@ What is stored of a text are numbers, never the text:
   Of every WINDOW_RUNS runs that follow each other the smallest is selected, and the smallest of these are stored. A browser
   selects in the same way, so a longer text shares all that is stored of a text inside it, and an edited text shares most of it.
 
-A script is one call with numbers, little-endian, as base64. The first bits of a hash or run say which script has it:
+A script is one call with numbers, little-endian, as base64. The first bits of a hash, and of a run with its halves exchanged, say
+which script has it:
 
     site_push("texts-0a3f","...")    20 bytes a row: hash, row, rows of the column with this text, words, end of the exact hash
-    site_push("runs-0a3f","...")     8 bytes: 28 bits of the run, how many are stored of the text, the first 33 bits of its hash
+    site_push("runs-0a3f","...")     8 bytes: 28 other bits of the run, how many the text has, the first 33 bits of its hash
 
 Rows are numbered through the columns of all tables. Of a text in more than MAX_ROWS rows of a column, the first are stored; a run
 of more than MAX_TEXTS texts is left out. All numbers go through scratch files, so memory does not grow with the releases.
@@ -46,7 +47,7 @@ MAX_EXAMPLES = 20  # of the texts that two releases share
 PART_BITS, MAX_BITS = 4, 16  # the first bits of a number name its scratch file; at most so many name its script
 TEXT = np.dtype([("folded", "<u8"), ("row", "<u4"), ("rows", "<u4"), ("words", "<u2"), ("exact", "<u2")])
 RUN = np.dtype("<u8")
-ENTRIES = {TEXT: 256, RUN: 512}  # of a script, on average at most
+ENTRIES = {TEXT: 512, RUN: 1024}  # of a script, on average at most
 
 
 @dataclass(frozen=True)
@@ -130,6 +131,8 @@ def _describe_texts(batch: pl.DataFrame, first: int) -> tuple[Array, Array, Arra
     entries["words"] = folded.str.count_matches(" ", literal=True).clip(upper_bound=(1 << 16) - 2).to_numpy() + 1
     entries["exact"] = hash_texts(batch["text"]) & np.uint64(0xFFFF)
     texts, runs = select_runs(folded)
+    # Selected runs are mostly small numbers, so scripts are named by their last bits: all are about as large.
+    runs = (runs << np.uint64(16) | runs >> np.uint64(16)) & np.uint64((1 << 32) - 1)
     stored = np.bincount(texts, minlength=len(batch)).astype(np.uint64)[texts]
     values = runs << np.uint64(36) | stored << np.uint64(33) | hashes[texts] >> np.uint64(31)
     return entries, values, runs >> np.uint64(32 - PART_BITS)

@@ -276,7 +276,7 @@ def look_up(page: Any, text: str) -> list[str]:
     """The rows of the table of results for a text."""
     page.fill("#search", text)
     page.press("#search", "Control+Enter")
-    page.wait_for_function("/^(Listed|Not found)/.test(document.getElementById('status').textContent)")
+    page.wait_for_function("() => /^(Listed|Not found)/.test(document.getElementById('status').textContent)")
     return [" ".join(one.inner_text().split()) for one in page.query_selector_all("#records tr") if one.is_visible()]
 
 
