@@ -95,7 +95,8 @@ async function search() {
   if (run === state.run) byId("stop").hidden = true;
 }
 
-// The name of the row at a position of the table, and its place in the list. A list that leaves rows out is in order of position.
+// The name of the row at a position of the table, and its place in the list; null where the list leaves it out. The list is in
+// the order of positions.
 async function findPosition(list, position) {
   let [low, high] = [list.records === table().rows ? position : 0, Math.min(position, list.records)];
   while (low < high) {
@@ -105,7 +106,7 @@ async function findPosition(list, position) {
     else high = middle;
   }
   const [record] = await loadRecords(list, low, low + 1);
-  return record && record[0] === position ? [record[1], low] : [`number ${count(position + 1)}`, Infinity];
+  return record && record[0] === position ? [record[1], low] : null;
 }
 
 // Show the rows around a row. at: where it was when the link was made; another version of the table may have it elsewhere.
@@ -157,7 +158,14 @@ async function start() {
   byId("status").classList.remove("error");
   byId("clear").hidden = !(state.search || state.label || state.row || hash.has("position"));
   let at = hash.has("at") ? Number(hash.get("at")) : Infinity;
-  if (hash.has("position") && !state.row) [state.row, at] = await findPosition(table().list, Number(hash.get("position")));
+  if (hash.has("position") && !state.row) {
+    const run = state.run;
+    const position = Number(hash.get("position"));
+    const found = await findPosition(table().list, position);
+    if (run !== state.run) return;
+    if (!found) { await browse(); byId("status").textContent = `Row ${count(position + 1)} is not among the rows that are shown.`; return; }
+    [state.row, at] = found;
+  }
   if (state.row) await openRow(state.row, at);
   else if (state.search || state.label) await search();
   else await browse();

@@ -376,7 +376,7 @@ def test_a_corpus_of_100_000_rows_is_scrolled_and_searched(page: Any, site: Path
     folder.mkdir()
     listed = write_rows(folder, "table-1", table)
     one = {
-        "config": "corpus", "split": "test", "rows": rows, "columns": ["id", "title", "text"], "texts": ["title", "text"],
+        "config": "corpus", "split": "test", "rows": rows + 1, "columns": ["id", "title", "text"], "texts": ["title", "text"],
         "list": {"folder": "table-1", "records": listed.records, "pages": listed.pages}, "note": "", "label": "", "filters": [],
     }  # fmt: skip
     viewer = as_json({"language": "en", "tables": [one], "labels": tasks.label_names(tasks.Retrieval())}).decode()
@@ -400,6 +400,10 @@ def test_a_corpus_of_100_000_rows_is_scrolled_and_searched(page: Any, site: Path
     page.goto(f"{folder.as_uri()}/rows.html#table=1&row=d77777&at=5")
     page.wait_for_selector(".row.target")
     assert page.text_content(".row.target .text") == "text 77777 of many"
+    page.goto(f"{folder.as_uri()}/rows.html#table=1&position=88888")
+    page.wait_for_selector(".row.target >> text=text 88888 of many")
+    page.goto(f"{folder.as_uri()}/rows.html#table=1&position={rows}")
+    wait_for_status(page, "Row 100,001 is not among the rows that are shown.")
     assert page.evaluate("cache.size") <= 12, "pages that were shown are given up"
     # Clicked by the page itself: under load, the search may end between two messages of the test.
     page.evaluate(
