@@ -25,7 +25,14 @@ def fold_text_1(text: pl.Expr) -> pl.Expr:
 
     Punctuation is Unicode's general category P. A text that has nothing else keeps it: `:)` and `...` are different texts.
     """
-    lower = text.str.normalize("NFKC").str.to_lowercase()
+    return _without_punctuation(_normalize(text))
+
+
+def _normalize(text: pl.Expr) -> pl.Expr:
+    return text.str.normalize("NFKC").str.to_lowercase()
+
+
+def _without_punctuation(lower: pl.Expr) -> pl.Expr:
     words = fold_white_space(lower.str.replace_all(r"\p{P}+", " "))
     return pl.when(words == "").then(fold_white_space(lower)).otherwise(words)
 
@@ -96,7 +103,10 @@ FOLDINGS: Mapping[int, Callable[[pl.Expr], pl.Expr]] = MappingProxyType(
 
 def fold_texts(texts: pl.Series, folding: Callable[[pl.Expr], pl.Expr] = fold_text_1) -> pl.Series:
     """Each text after a folding."""
-    return texts.alias("text").to_frame().select(folding(pl.col("text")))["text"]
+    frame, text = texts.alias("text").to_frame(), pl.col("text")
+    if folding is fold_text_1:  # polars would compute the lower case twice
+        return frame.select(_normalize(text)).select(_without_punctuation(text).alias("text"))["text"]
+    return frame.select(folding(text))["text"]
 
 
 def fold_lists(column: str) -> pl.Expr:

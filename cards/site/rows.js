@@ -95,6 +95,20 @@ async function search() {
   if (run === state.run) byId("stop").hidden = true;
 }
 
+// The name of the row at a position of the table, and its place in the list; null where the list leaves it out. The list is in
+// the order of positions.
+async function findPosition(list, position) {
+  let [low, high] = [list.records === table().rows ? position : 0, Math.min(position, list.records)];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const [record] = await loadRecords(list, middle, middle + 1);
+    if (record[0] < position) low = middle + 1;
+    else high = middle;
+  }
+  const [record] = await loadRecords(list, low, low + 1);
+  return record && record[0] === position ? [record[1], low] : null;
+}
+
 // Show the rows around a row. at: where it was when the link was made; another version of the table may have it elsewhere.
 async function openRow(name, at) {
   const run = state.run;
@@ -142,8 +156,17 @@ async function start() {
   byId("note").hidden = !table().note;
   byId("stop").hidden = true;
   byId("status").classList.remove("error");
-  byId("clear").hidden = !(state.search || state.label || state.row);
-  if (state.row) await openRow(state.row, hash.has("at") ? Number(hash.get("at")) : Infinity);
+  byId("clear").hidden = !(state.search || state.label || state.row || hash.has("position"));
+  let at = hash.has("at") ? Number(hash.get("at")) : Infinity;
+  if (hash.has("position") && !state.row) {
+    const run = state.run;
+    const position = Number(hash.get("position"));
+    const found = await findPosition(table().list, position);
+    if (run !== state.run) return;
+    if (!found) { await browse(); byId("status").textContent = `Row ${count(position + 1)} is not among the rows that are shown.`; return; }
+    [state.row, at] = found;
+  }
+  if (state.row) await openRow(state.row, at);
   else if (state.search || state.label) await search();
   else await browse();
 }

@@ -224,14 +224,14 @@ def write_changes_page(
         new=after.version,
         changes=changes,
         dropped=[(split, reason, *counts) for (split, reason), counts in dropped.items()],
-        figures=list(_shown(figures, ("statistics",))),
-        others=list(_shown(figures, ("option", "finding"))),
+        figures=list(shown_figures(figures, ("statistics",))),
+        others=list(shown_figures(figures, ("option", "finding"))),
         viewer={"old": before.version, "new": after.version, "changes": listed, **_viewer_values(new)},
         **_common_values(new, versions, older),
     )  # fmt: skip
 
 
-def _shown(figures: Sequence[tuple[str, Any, Any]], groups: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:
+def shown_figures(figures: Sequence[tuple[str, Any, Any]], groups: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:
     """The figures whose names begin with one of these, old and new value in words."""
     for name, old, new in figures:
         if name.startswith(groups):
@@ -284,7 +284,7 @@ def release_status(manifest: Manifest) -> str:
     return NOT_RECORDED if all(file.verified for file in manifest.raw) else "raw files not verified"
 
 
-def _judgement(data: ReleaseData) -> dict[str, Any]:
+def judgement(data: ReleaseData) -> dict[str, Any]:
     """Status and verdict of a release, with their colours."""
     status = release_status(data.release.manifest)
     state, color = badge(data.verdict["state"], sample=status == "sample")  # type: ignore[arg-type]
@@ -316,7 +316,7 @@ def _common_values(data: ReleaseData, versions: Sequence[str], older: Sequence[s
         "withheld": data.withheld,
         "has_queries": bool(data.queries),
         "finding_count": len(data.findings),
-        **_judgement(data),
+        **judgement(data),
     }
 
 
@@ -456,7 +456,7 @@ def _dataset_row(definition: Definition, releases: Sequence[ReleaseData], record
         "figures": figures,
         "shares": {name: max((one[name].share for one in figures if one[name]), default=-1) for name in MEASURES},
         "guess": _guess(judged, recorded),
-        **(_judgement(newest) if newest else {"state": MISSING, "verdict": MISSING, "color": "soft"}),
+        **(judgement(newest) if newest else {"state": MISSING, "verdict": MISSING, "color": "soft"}),
         "status": status,
         "status_color": STATUS_COLORS.get(status, "warning"),
     }

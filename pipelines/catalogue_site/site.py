@@ -16,9 +16,12 @@ from pipelines.catalogue_site.pages import (
     set_address,
     write_changes_page,
     write_index,
+    write_page,
     write_version_pages,
 )
 from pipelines.catalogue_site.release_data import ReleaseData, SiteRelease, write_release_data
+from pipelines.catalogue_site.side_by_side import write_sides
+from pipelines.catalogue_site.text_index import search_values, write_text_index
 from pipelines.process.files import locked
 from pipelines.process.outputs import KINDS, Output, claim
 from pipelines.release.comparison import compare_figures
@@ -69,6 +72,10 @@ def write_site(
             if docs:
                 _link_documentation(site_dir)
             releases = [data for _, versions in written for data in versions]
+            index = write_text_index(site_dir / "search", releases)
+            write_sides(site_dir / "sides", releases, index)
+            for page in ("search", "compare"):
+                write_page(site_dir / f"{page}.html", page, "", **search_values(index, releases))
             _write_marker(site_dir, releases)
     states = tuple((data.release.manifest.name, data.verdict["state"]) for data in releases)
     return SiteSummary(output / "index.html", states)

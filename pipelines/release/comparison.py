@@ -160,7 +160,7 @@ def compare_figures(old: Path, new: Path) -> tuple[dict[str, tuple[Any, Any]], i
 
     Raises ReleaseError for a folder that is not a release.
     """
-    before, after = (_figures(release_dir) for release_dir in (old, new))
+    before, after = (release_figures(release_dir) for release_dir in (old, new))
     names = list(dict.fromkeys([*before, *after]))
     differing = {name: (before.get(name), after.get(name)) for name in names if before.get(name) != after.get(name)}
     return differing, len(names) - len(differing)
@@ -248,7 +248,8 @@ def _pairs(olds: list[dict[str, Any]], news: list[dict[str, Any]], key: tuple[st
     ]
 
 
-def _figures(release_dir: Path) -> dict[str, Any]:
+def release_figures(release_dir: Path) -> dict[str, Any]:
+    """The statistics, options, drops and findings of a release by name: `statistics / test / num_samples`."""
     manifest = require_manifest(release_dir)
     findings = Counter[str]()
     # Several findings of a kind in one place differ in their detail: their counts add up.

@@ -66,6 +66,8 @@ def test_a_site_has_an_index_and_pages_of_every_version(site: Path) -> None:
     assert pages == {
         "index.html",
         "catalogue.html",
+        "search.html",
+        "compare.html",
         f"{CEDR}/index.html",
         *(f"{CEDR}/{number}/{name}.html" for number in ("1.0.0", "2.0.0") for name in version),
         f"{CEDR}/2.0.0/changes-from-1.0.0.html",
@@ -370,8 +372,8 @@ def test_a_damaged_release_has_a_page_that_says_so_and_no_rows(
 def test_every_field_of_every_page_has_a_label(site: Path) -> None:
     for path in site.rglob("*.html"):
         page = path.read_text("utf-8")
-        fields = re.findall(r"<(?:input|select)\b", page)
-        labelled = re.findall(r"<label[^>]*>[^<]+<(?:input|select)\b", page)
+        fields = re.findall(r"<(?:input|select|textarea)\b", page)
+        labelled = re.findall(r"<label[^>]*>[^<]+<(?:input|select|textarea)\b", page)
         assert len(fields) == len(labelled), path
 
 

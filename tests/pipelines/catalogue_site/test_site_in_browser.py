@@ -1,7 +1,9 @@
 """The site in headless Chromium, opened from its folder: every kind of page, clicked through."""
 
 import os
+import random
 import shutil
+import unicodedata
 from collections.abc import Callable, Iterator
 from functools import partial
 from http.server import HTTPServer, SimpleHTTPRequestHandler
@@ -9,11 +11,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import Any
+from urllib.parse import quote
 
 import polars as pl
 import pytest
 
 from builders import tasks
+from builders.shaping.folding import hash_texts
+from pipelines.catalogue_site import text_index
 from pipelines.catalogue_site.documentation import write_documentation
 from pipelines.catalogue_site.lists import as_json, write_rows
 from pipelines.make import BuildResult
@@ -231,6 +236,113 @@ def test_the_pages_are_the_same_on_a_web_server(browser: Any, site: Path) -> Non
     assert faults == []
 
 
+HARD_MARKS = "ΣσςİıIiﬁﬃẞß\u200d\u200b\u00ad.,-'’№€ AaZяЯёЁ\u0301\u0308"
+
+
+def hard_texts(number: int) -> list[str]:
+    """Texts of all characters that Python knows, of combining ones, and of those whose case or width folding changes."""
+    rng = random.Random(1)
+    known = [chr(code) for code in range(0x110000) if unicodedata.category(chr(code)) not in ("Cn", "Cs")]
+    marks = [character for character in known if unicodedata.combining(character)]
+    words = [
+        "".join(rng.choices(rng.choice([known, marks, HARD_MARKS, HARD_MARKS]), k=rng.randrange(1, 8)))
+        for _ in range(2_000)
+    ]
+    words += ["слово", "Ельма", "the", "Σίσυφος", "3.14", "№5"] * 300
+    return [" ".join(rng.choices(words, k=rng.randrange(1, 40))) for _ in range(number)]
+
+
+def test_folding_hash_and_runs_are_those_of_python_for_10_000_hard_texts(page: Any, site: Path) -> None:
+    texts = pl.Series(hard_texts(10_000))
+    folded = text_index.fold_for_search(texts)
+    positions, runs = text_index.select_runs(folded)
+    expected = pl.DataFrame({"text": positions, "run": runs}).group_by("text").agg("run")
+    stored = dict(expected.with_columns(pl.col("run").list.sort()).iter_rows())
+    page.goto(f"{site.as_uri()}/search.html")
+    script = """texts => texts.map((text) => {
+      const folded = foldText(text);
+      const runs = [...new Set(selectRuns(folded).map(([number]) => number))].sort((a, b) => a - b);
+      const hashes = [folded, text].map((one) => hashText(one).map((half) => half.toString(16).padStart(8, "0")).join(""));
+      return [folded, ...hashes, runs];
+    })"""
+    found = page.evaluate(script, texts.to_list())
+    assert [each[0] for each in found] == folded.to_list()
+    for place, hashed in ((1, folded), (2, texts)):
+        assert [each[place] for each in found] == [f"{number:016x}" for number in hash_texts(hashed).tolist()]
+    assert [each[3][: text_index.MAX_RUNS] for each in found] == [stored.get(row, []) for row in range(len(texts))]
+    assert sum(map(len, stored.values())) > 40_000
+
+
+def look_up(page: Any, text: str) -> list[str]:
+    """The rows of the table of results for a text."""
+    page.fill("#search", text)
+    page.press("#search", "Control+Enter")
+    page.wait_for_function("() => /^(Listed|Not found)/.test(document.getElementById('status').textContent)")
+    return [" ".join(one.inner_text().split()) for one in page.query_selector_all("#records tr") if one.is_visible()]
+
+
+def test_a_text_is_found_in_all_releases_whole_edited_and_inside_another(page: Any, site: Path) -> None:
+    page.goto(f"{site.as_uri()}/search.html")
+    places = [f"{CEDR} 2.0.0 test / text 17", f"{CEDR} 1.0.0 train / text 45", f"{CEDR} 1.0.0 test / text 18"]
+    assert look_up(page, f"{LEAK}\n") == [f"exact {place}" for place in places]
+    page.reload()
+    assert look_up(page, page.input_value("#search")) == [f"exact {place}" for place in places], (
+        "the address has the text"
+    )
+    folded = f"  {LEAK.upper().replace(',', ' –')}"
+    assert look_up(page, folded) == [f"same ignoring case, punctuation, white space {place}" for place in places]
+    river = "Со́льва — река на севере края, левый приток Ельмы. Впадает в неё"
+    [edited] = look_up(page, f"{river} где-то")
+    assert edited.startswith("in part shares ")
+    assert "; estimated. It has 18 words; shared are words 1 to " in edited
+    assert edited.endswith(f"{RUBQ} 2.0.0 corpus / test / text 1")
+    page.click("#records td:last-child a")
+    page.wait_for_selector(".row.target")
+    assert river[:20] in page.text_content(".row.target")
+
+
+def test_texts_inside_a_paragraph_are_found_also_those_that_may_not_be_shown(
+    page: Any, site: Path, golden_release: Callable[..., BuildResult]
+) -> None:
+    document = pl.read_parquet(golden_release(RIA).release_dir / "corpus" / "*.parquet")["text"][0]
+    page.goto(f"{site.as_uri()}/search.html")
+    [withheld] = look_up(page, f"Перед ним есть другие слова. {document} И после него есть другие слова.")
+    assert "shares 6 of 6 numbers" in withheld
+    assert withheld.endswith(f"{RIA} 2.0.0 corpus / test / text 1 not shown here: the licence does not permit it")
+    assert page.query_selector("#records td:last-child a") is None
+    assert look_up(page, "В этом предложении нет ничего, что есть хотя бы в одной строке наборов.") == []
+    assert page.text_content("#status") == "Not found in 8 columns of 4 releases"
+    assert look_up(page, " ".join(document.split()[:7])) == []
+    assert "fewer than 8 words" in page.text_content("#notes")
+    assert look_up(page, " ".join(f"слово{number}" for number in range(2_000))) == []
+    assert "looked up to word" in page.text_content("#notes")
+    assert has_no_overflow(page)
+
+
+def test_two_releases_are_shown_side_by_side_with_the_texts_of_both(page: Any, site: Path) -> None:
+    page.goto(f"{site.as_uri()}/{CEDR}/2.0.0/index.html")
+    page.click("text=Side by side with another")
+    wait_for_status(page, f"{CEDR}@2.0.0 beside {CEDR}@1.0.0")
+    assert texts(page, "tr:has-text('rows: default / train') mark") == ["39", "45"]
+    page.select_option("#other", label=f"{RUBQ}@2.0.0")
+    wait_for_status(page, f"beside {RUBQ}@2.0.0")
+    assert "No text of one is in the other" in page.text_content("#records")
+    page.go_back()
+    wait_for_status(page, f"beside {CEDR}@1.0.0")
+    ours, theirs = (
+        set(
+            text_index.fold_for_search(
+                pl.read_parquet(site.parent / "outputs" / CEDR / version / "data" / "*.parquet")["text"]
+            )
+        )
+        for version in ("2.0.0", "1.0.0")
+    )
+    assert f"{len(ours & theirs)} texts, " in page.text_content("#records")
+    assert has_no_overflow(page)
+    page.click("#records td a >> nth=1")
+    page.wait_for_selector(".row.target")
+
+
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 
 
@@ -238,13 +350,13 @@ AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 @pytest.mark.parametrize("width", [400, 1280])
 @pytest.mark.parametrize(
     "name",
-    ["index", "catalogue", f"{CEDR}/index", f"{CEDR}/1.0.0/rows", f"{CEDR}/1.0.0/findings",
-     f"{CEDR}/2.0.0/changes-from-1.0.0", f"{RUBQ}/2.0.0/queries", f"{RIA}/index"],
+    ["index", "catalogue", f"search.html#q={quote(LEAK)}", "compare", f"{CEDR}/index", f"{CEDR}/1.0.0/rows",
+     f"{CEDR}/1.0.0/findings", f"{CEDR}/2.0.0/changes-from-1.0.0", f"{RUBQ}/2.0.0/queries", f"{RIA}/index"],
 )  # fmt: skip
 def test_axe_finds_nothing(browser: Any, site: Path, name: str, width: int) -> None:
     context = browser.new_context(viewport={"width": width, "height": 900}, bypass_csp=True)
     page = context.new_page()
-    page.goto(f"{site.as_uri()}/{name}.html")
+    page.goto(f"{site.as_uri()}/{name}" if "#" in name else f"{site.as_uri()}/{name}.html")
     for button in page.query_selector_all("button.open"):
         button.click()
     page.wait_for_load_state("networkidle")
@@ -265,7 +377,7 @@ def test_a_corpus_of_100_000_rows_is_scrolled_and_searched(page: Any, site: Path
     folder.mkdir()
     listed = write_rows(folder, "table-1", table)
     one = {
-        "config": "corpus", "split": "test", "rows": rows, "columns": ["id", "title", "text"], "texts": ["title", "text"],
+        "config": "corpus", "split": "test", "rows": rows + 1, "columns": ["id", "title", "text"], "texts": ["title", "text"],
         "list": {"folder": "table-1", "records": listed.records, "pages": listed.pages}, "note": "", "label": "", "filters": [],
     }  # fmt: skip
     viewer = as_json({"language": "en", "tables": [one], "labels": tasks.label_names(tasks.Retrieval())}).decode()
@@ -289,6 +401,10 @@ def test_a_corpus_of_100_000_rows_is_scrolled_and_searched(page: Any, site: Path
     page.goto(f"{folder.as_uri()}/rows.html#table=1&row=d77777&at=5")
     page.wait_for_selector(".row.target")
     assert page.text_content(".row.target .text") == "text 77777 of many"
+    page.goto(f"{folder.as_uri()}/rows.html#table=1&position=88888")
+    page.wait_for_selector(".row.target >> text=text 88888 of many")
+    page.goto(f"{folder.as_uri()}/rows.html#table=1&position={rows}")
+    wait_for_status(page, "Row 100,001 is not among the rows that are shown.")
     assert page.evaluate("cache.size") <= 12, "pages that were shown are given up"
     # Clicked by the page itself: under load, the search may end between two messages of the test.
     page.evaluate(
