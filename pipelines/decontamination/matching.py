@@ -301,7 +301,7 @@ def _find_hits(
         pl.col("is_estimated").fill_null(value=False),
         pl.col("view").fill_null(AS_IS),
     )
-    return found.select(*HIT_SCHEMA).cast(HIT_SCHEMA)
+    return found.select(*HIT_SCHEMA).cast(pl.Schema(HIT_SCHEMA))
 
 
 def _whole_hits(lookup: Lookup, texts: pl.Series, runs: Runs) -> pl.DataFrame:
