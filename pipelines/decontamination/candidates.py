@@ -37,9 +37,6 @@ from pipelines.decontamination.fingerprints import (
 )
 from pipelines.decontamination.index_file import MAX_OWNERS, Lookup, weigh_seeds
 
-# Runs of words that may be a text of the index: the words at which they start, and before which they stop, and the groups.
-Candidates = tuple[Array, Array, Array]
-
 EXPANDED_SETS = 1 << 21  # texts of the index with a common band, counted at a time
 # The texts of a template are all near-duplicates of each other; a text of the corpus is reported with so many of them at most.
 MAX_NEAR_TEXTS = 100
@@ -56,20 +53,18 @@ def find_whole_texts(lookup: Lookup, texts: pl.Series, runs: Runs) -> tuple[Arra
     return lookup.rough.find(numbers)
 
 
-def find_runs(lookup: Lookup, runs: Runs, row_starts: Array) -> Candidates:
-    """The runs of words within one row of the corpus that may be a text of the index.
+def find_runs(lookup: Lookup, runs: Runs, row_starts: Array, *, parts: bool) -> tuple[Array, Array, Array]:
+    """The runs of words within one row of the corpus that may be all words of a text of the index: the words at which they start,
+    and before which they stop, and the groups.
 
-    row_starts: the first text of each row, and the number of texts. A run may go from a text of a row into the next one.
+    A run of ANCHOR_WORDS words or more may go from a text of a row into the next one. parts: also shorter ones, see _find_parts.
+    row_starts: the first text of each row, and the number of texts.
     """
-    positions, lengths = lookup.anchors.find(runs.all_runs(ANCHOR_WORDS))
-    first_words = runs.words.first_words[row_starts]
-    ends = first_words[np.searchsorted(first_words, positions, "right").clip(max=len(first_words) - 1)]
-    fits = positions + lengths <= ends
-    return _find_words(lookup, runs, positions[fits], (positions + lengths)[fits])
-
-
-def _find_words(lookup: Lookup, runs: Runs, starts: Array, stops: Array) -> Candidates:
-    """The runs from each start to before its stop that may be all words of a text of the index."""
+    row_ends = runs.words.first_words[row_starts[1:]]
+    proposed = [lookup.anchors.find(runs.all_runs(ANCHOR_WORDS)), *([_find_parts(runs.words)] if parts else [])]
+    starts, sizes = (np.concatenate(side) for side in zip(*proposed, strict=True))
+    fits = starts + sizes <= row_ends[np.searchsorted(row_ends, starts, "right")]
+    starts, stops = starts[fits], (starts + sizes)[fits]
     found, groups = lookup.rough.find(runs.numbers(starts, stops))
     is_same = lookup.texts["n_words"][groups] == (stops - starts)[found]
     return starts[found][is_same], stops[found][is_same], groups[is_same]
@@ -78,27 +73,20 @@ def _find_words(lookup: Lookup, runs: Runs, starts: Array, stops: Array) -> Cand
 PART_ENDS = bytes(byte in b'\n\t:;="[]{}<>|#' for byte in range(256))  # what a prefix or a template has beside a text
 
 
-def find_parts(lookup: Lookup, runs: Runs, row_starts: Array) -> Candidates:
-    """The runs between two PART_ENDS of a row that may be a text of SHORT_WORDS words or more, too short for `find_runs`.
-
-    row_starts: as `find_runs` takes them.
-    """
-    words, row_ends = runs.words, runs.words.first_words[row_starts[1:]]
+def _find_parts(words: Words) -> tuple[Array, Array]:
+    """The runs between two PART_ENDS that may be a text of SHORT_WORDS words or more without an anchor: starts and sizes."""
     ends = np.flatnonzero(np.frombuffer(words.text_bytes.tobytes().translate(PART_ENDS), np.uint8))
     is_end = np.zeros(len(words.starts) + 1, np.bool_)
     is_end[np.searchsorted(words.starts, np.append(ends, 0))] = True
     sizes = range(SHORT_WORDS, ANCHOR_WORDS)
     parts = [np.flatnonzero(is_end[:-size] & is_end[size:]) for size in sizes]
-    starts = np.concatenate(parts)
-    stops = starts + np.repeat(sizes, [len(part) for part in parts])
-    fits = stops <= row_ends[np.searchsorted(row_ends, starts, "right")]
-    return _find_words(lookup, runs, starts[fits], stops[fits])
+    return np.concatenate(parts), np.repeat(sizes, [len(part) for part in parts])
 
 
-def find_near_texts(lookup: Lookup, runs: Runs) -> tuple[Array, Array, Array]:
+def find_near_texts(lookup: Lookup, runs: Runs) -> pl.DataFrame:
     """Texts, groups that agree with them in MIN_COMMON_BANDS bands or more, and in how many; the MAX_NEAR_TEXTS best of each.
 
-    Of sets that agree in as many bands those that come first are the best.
+    Of sets that agree in as many bands those that come first are the best. Columns: text, n_words (of it), group, common.
     """
     texts, bands = compute_bands(runs.words)
     may_have = np.stack([lookup.bands[band].may_have(bands[:, band]) for band in range(BANDS)])
@@ -125,10 +113,9 @@ def find_near_texts(lookup: Lookup, runs: Runs) -> tuple[Array, Array, Array]:
         parts.append((keys[order], common[order]))
         first = part.stop
     keys, common = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    pairs = texts[keys >> 32] << 32 | lookup.group_of_set[keys & 0xFFFFFFFF]
-    order = np.lexsort((-common, pairs))
-    pairs, firsts = np.unique(pairs[order], return_index=True)
-    return pairs >> 32, pairs & 0xFFFFFFFF, common[order][firsts]
+    pairs = pl.DataFrame({"text": texts[keys >> 32], "group": lookup.group_of_set[keys & 0xFFFFFFFF], "common": common})
+    pairs = pairs.group_by("text", "group").agg(pl.col("common").max())
+    return pairs.with_columns(n_words=runs.words.counts[pairs["text"]])
 
 
 SHARE = 0.6  # of the runs of RUN_WORDS words, from which a passage is a match

@@ -7,7 +7,7 @@ A file is written by one process, or one task of Ray, so the bytes do not depend
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from functools import cache, partial
 from pathlib import Path, PurePath, PurePosixPath
@@ -33,14 +33,9 @@ LOCAL = Engine()
 DROP_SCHEMA = {"file": pl.String, "row": pl.Int64, "reason": pl.String}
 
 
-@dataclass(frozen=True)
-class ScannedFile:
-    """What was read of a file of a corpus: the SHA-256 of its bytes, and its rows."""
-
-    sha256: str
-    rows: int
-
-
+ScannedFile = tuple[
+    str | None, int
+]  # what was read of a file of a corpus: the SHA-256 of its bytes, if known, and its rows
 # A file, the numbers of its rows to drop, sorted, and what was scanned of it.
 _FileWork = tuple[DataFile, Any, ScannedFile | None]
 
@@ -90,9 +85,9 @@ def write_clean(
     """
     check_target(files, target)
     rows = {file: group["row"].unique().sort().to_numpy() for (file,), group in drop.group_by("file")}
-    nothing, no_rows = np.array([], dtype="i8"), ScannedFile("", 0)
+    nothing = np.array([], dtype="i8")
     work = [
-        (file, rows.get(file.name, nothing), None if scanned is None else scanned.get(file.name, no_rows))
+        (file, rows.get(file.name, nothing), None if scanned is None else scanned.get(file.name, (None, 0)))
         for file in files
     ]
     with (
@@ -154,37 +149,29 @@ def _killed_too_often(work: _FileWork, attempts: int, found: str) -> DatasetErro
 
 
 def _copy(work: _FileWork, folder: Path, address: str | None) -> CleanFile:
-    """Write one file into a folder, or to an address.
+    """Write one file into a folder, or to an address, without some rows.
 
-    Raises SourceError as _write_file does, UsageError where this machine does not see the folder.
+    Raises SourceError where the file is not the one that was scanned, before, after or while it was read; UsageError where this
+    machine does not see the folder.
     """
-    if address is not None:
-        with TemporaryDirectory() as scratch:
-            written = _write_file(work, Path(scratch))
-            upload(Path(scratch, written.file), address, written.file)
-            return written
-    if not folder.is_dir():
+    file, drop, scanned = work
+    if address is None and not folder.is_dir():
         what = "a node of the cluster does not see the folder of the clean copy"
         todo = "name one that all nodes see, or an address"
         raise UsageError(what, where=str(folder.parent), todo=todo)
-    return _write_file(work, folder)
-
-
-def _write_file(work: _FileWork, folder: Path) -> CleanFile:
-    """Write one file without some rows, whose numbers are sorted.
-
-    Raises SourceError where the file is not the one that was scanned, before, after or while it was read.
-    """
-    file, drop, scanned = work
     require_unchanged(file)
-    path = folder / file.relative
-    path.parent.mkdir(parents=True, exist_ok=True)
-    rows, kept = copy_rows(file, drop, path)
-    with open_bytes(file) as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    require_unchanged(file)
-    if scanned is not None and rows != scanned.rows:
-        raise file_changed(file, f"{rows:,} rows", f"{scanned.rows:,}")
-    if scanned is not None and digest != scanned.sha256 != "":
-        raise file_changed(file, f"sha256 {digest}", scanned.sha256)
+    with nullcontext(folder) if address is None else TemporaryDirectory() as target:
+        path = Path(target, file.relative)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        rows, kept = copy_rows(file, drop, path)
+        with open_bytes(file) as stream:
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        require_unchanged(file)
+        before, rows_before = scanned or (None, rows)
+        if rows != rows_before:
+            raise file_changed(file, f"{rows:,} rows", f"{rows_before:,}")
+        if before is not None and digest != before:
+            raise file_changed(file, f"sha256 {digest}", before)
+        if address is not None:
+            upload(path, address, file.relative)
     return CleanFile(file.relative, digest, rows, kept)

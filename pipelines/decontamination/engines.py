@@ -44,7 +44,7 @@ import pyarrow as pa
 from builders.errors import DatasetError, ReleaseError, UsageError
 from pipelines.checking.corpora import Partition
 from pipelines.process import workers
-from pipelines.process.files import SharedFile, locked, replacing
+from pipelines.process.files import SharedFile, locked, write_atomically
 from pipelines.process.resumable import identity_digest, resumable_folder
 from pipelines.process.safe_text import first_line
 from pipelines.process.stages import BYTES, stage
@@ -87,8 +87,6 @@ def open_checkpoints(base: Path, digest: str) -> Iterator[Path]:
     lock = locked(base / f".{digest}.lock", "this scan", activity="running", remove=True)
     try:
         with lock, resumable_folder(base / digest) as folder:
-            for leftover in folder.glob(".*"):  # of a killed worker
-                leftover.unlink()
             yield folder
     except OSError as error:
         if error.filename is None or not str(error.filename).startswith(str(base)):
@@ -103,12 +101,8 @@ def result_path(folder: Path, partition: Partition) -> Path:
 
 
 def write_result(folder: Path, partition: Partition, data: bytes) -> None:
-    """Write a partition's encoded result completely or not at all; the file is on disk before it has its name."""
-    with replacing(result_path(folder, partition)) as temporary, temporary.open("wb") as file:
-        file.write(hashlib.sha256(data).digest())
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+    """Write a partition's encoded result completely or not at all; after a crash of the machine, its digest tells."""
+    write_atomically(result_path(folder, partition), hashlib.sha256(data).digest() + data)
 
 
 def read_results(folder: Path, partitions: Iterable[Partition]) -> Iterator[pl.DataFrame]:
@@ -118,14 +112,9 @@ def read_results(folder: Path, partitions: Iterable[Partition]) -> Iterator[pl.D
 
 
 def _is_complete(path: Path) -> bool:
-    """Whether a result is there; one that is damaged, after a crash of the machine, is removed."""
-    if not path.exists():
-        return False
-    content = path.read_bytes()
-    if hashlib.sha256(memoryview(content)[DIGEST:]).digest() == content[:DIGEST]:
-        return True
-    path.unlink()
-    return False
+    """Whether a result is there, and not damaged by a crash of the machine."""
+    content = path.read_bytes() if path.exists() else b""
+    return hashlib.sha256(memoryview(content)[DIGEST:]).digest() == content[:DIGEST]
 
 
 POLARS_THREADS = "POLARS_MAX_THREADS"
@@ -176,13 +165,7 @@ def run_pieces(
     Raises the first error of `work`; that of `killed`; UsageError where Ray is not installed or its cluster does not answer.
     """
     if engine.name == RAY:
-        if find_spec(RAY) is None:
-            raise UsageError(
-                "Ray is not installed", todo="pip install 'embedding-datasets[ray]', or use --engine local"
-            )
-        for piece, result in run_on_ray(pieces, work, engine.workers, engine.address, killed=killed, files=files or {}):
-            yield result
-            on_end(piece)
+        yield from run_on_ray(pieces, work, engine, killed=killed, on_end=on_end, files=files or {})
         return
     processes = max(1, min(engine.workers, len(pieces)))
     threads = {POLARS_THREADS: str(max(1, (os.cpu_count() or 1) // processes))}
@@ -256,37 +239,40 @@ LIBRARIES = ("numpy", "polars", "pyarrow", "rensa")  # results follow from their
 def run_on_ray(
     pieces: Sequence[Piece],
     work: Callable[..., Any],
-    processes: int,
-    address: str | None,
+    engine: Engine,
     *,
     killed: Callable[[Piece, int, str], Exception],
+    on_end: Callable[[Piece], None],
     files: Mapping[str, Path],
-) -> Iterator[tuple[Piece, Any]]:
-    """Each piece with its result, in the order in which they finish.
+) -> Iterator[Any]:
+    """The results of pieces, in the order in which they finish.
 
-    processes: how many tasks run at a time on this machine; a cluster at an address runs as many as it has processors, while
-    machines come and go. killed, files: see run_pieces.
+    engine: its workers are the tasks at a time on this machine; a cluster at an address runs as many as it has processors, while
+    machines come and go. killed, on_end, files: see run_pieces.
 
     Raises the first error of `work`, that of `killed` where a piece's worker was killed workers.ATTEMPTS times, UsageError
-    where the cluster does not answer or has other versions of libraries.
+    where Ray is not installed, and where the cluster does not answer or has other versions of libraries.
     """
-    with _cluster(processes, address) as ray:
+    if find_spec(RAY) is None:
+        raise UsageError("Ray is not installed", todo="pip install 'embedding-datasets[ray]', or use --engine local")
+    with _cluster(engine.workers, engine.address) as ray:
         run = ray.remote(num_cpus=1, max_retries=workers.ATTEMPTS - 1)(_run)
         given: Mapping[str, Any] = files
-        if address is not None:
+        if engine.address is not None:
             given = {name: SharedFile(path, pa.memory_map(str(path)).read_buffer()) for name, path in files.items()}
         versions = {name: version(name) for name in LIBRARIES}
         shared = [ray.put((partial(work, **given), versions))]  # in a list, or each task would load it again
         waiting, running = iter(pieces), dict[Any, Piece]()
         while True:
-            slots = max(1, int(ray.cluster_resources().get("CPU", processes)))
+            slots = max(1, int(ray.cluster_resources().get("CPU", engine.workers)))
             for piece in islice(waiting, max(0, slots * AHEAD - len(running))):
                 running[run.remote(shared, piece)] = piece
             if not running:
                 return
             for task in ray.wait(list(running), timeout=WAIT)[0]:
                 piece = running.pop(task)
-                yield piece, _result(ray, task, partial(killed, piece, workers.ATTEMPTS))
+                yield _result(ray, task, partial(killed, piece, workers.ATTEMPTS))
+                on_end(piece)
 
 
 def _run(shared: list[Any], piece: Any) -> Any:
@@ -373,10 +359,8 @@ def _no_answer(address: str | None, found: str) -> DatasetError:
 @contextmanager
 def _keep_signal_handlers() -> Iterator[None]:
     """Ray replaces the handler of SIGTERM while it starts: ours cleans up, with a deadline."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    numbers = (signal.SIGTERM, signal.SIGINT) if threading.current_thread() is threading.main_thread() else ()
+    before = {number: signal.getsignal(number) for number in numbers}
     try:
         yield
     finally:

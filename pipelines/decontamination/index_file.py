@@ -404,21 +404,19 @@ MAX_OWNERS = 64  # a seed of more texts is one of a notice or a template, and is
 class Lookup:
     """An index arranged for lookups.
 
-    index: without its lists, which take half of the memory and are arranged here. group_of_entry: the group of
-    each entry, -1 for an empty text. entries: the entries of each group. texts: columns of the index, for each group: exact,
-    folded, words, letters, n_words. rough, letters: the groups by the numbers of all words and of all letters. anchors:
-    the different numbers of words of texts of ANCHOR_WORDS words or more, by the number of their first words. bands: for each
-    band, the sets by number. group_of_set: sets are the bands of a group, one or two for each. seeds: by number, counted over all
-    groups; first_seeds: the first of each group, and their number; seed_weights: the sum of the weights of each group, see
-    pipelines.decontamination.candidates.
+    index: without its lists, which take half of the memory and are arranged here. entries: those of each group. texts: columns
+    of the index, for each group: exact, folded, words, letters, n_words. rough, letters: the groups by the numbers of all words
+    and of all letters. anchors: the different numbers of words of texts of ANCHOR_WORDS words or more, by the number of their
+    first words. bands: for each band, the sets by number. group_of_set: sets are the bands of a group, one or two for each.
+    seeds: by number, counted over all groups; first_seeds: the first of each group, and their number; seed_weights: the sum of
+    the weights of each group, see pipelines.decontamination.candidates.
 
-    links: texts that make a whole together, of two entries: the columns one and other, and unit (PAIR or POSITIVE). pairs: their
-    groups, each pair once, for the one that has fewer links: the columns partner, and start and stop of its links. first_pairs:
-    where the pairs of each group begin, and their number.
+    pairs: groups of texts that make a whole together, each pair once, for the one that has fewer links: the column
+    partner, and of its links the lists one and other (the entries of both) and unit (PAIR or POSITIVE). first_pairs: where the
+    pairs of each group begin, and their number.
     """
 
     index: TextIndex
-    group_of_entry: Array
     entries: Ragged
     texts: Mapping[str, Array]
     rough: Numbers
@@ -429,7 +427,6 @@ class Lookup:
     seeds: Numbers
     first_seeds: Array
     seed_weights: Array
-    links: pl.DataFrame
     pairs: pl.DataFrame
     first_pairs: Array
 
@@ -453,7 +450,6 @@ def arrange_index(index: TextIndex) -> Lookup:
     lists = ("bands", "positives", "seeds")
     return Lookup(
         TextIndex(index.tables, {name: column for name, column in columns.items() if name not in lists}, index.views),
-        group_of_entry,
         entries,
         texts,
         arrange_numbers(columns["rough"][firsts], np.arange(len(firsts))),
@@ -514,7 +510,7 @@ def arrange_numbers(numbers: Array, owners: Array, *, bits_per_number: int = 64)
 
 def _arrange_links(
     columns: Mapping[str, Any], tables: Sequence[IndexTable], group_of_entry: Array, groups: int
-) -> tuple[pl.DataFrame, pl.DataFrame, Array]:
+) -> tuple[pl.DataFrame, Array]:
     positives = columns["positives"]
     of_first = [number for number, table in enumerate(tables) if table.pair is not None and table.pair > number]
     left = np.flatnonzero(np.isin(columns["table"], of_first))
@@ -528,11 +524,7 @@ def _arrange_links(
     # A text such as `yes` may have many partners. Each pair is kept with the one that has fewer, so that few are looked at.
     degrees = np.bincount(np.concatenate([links["group"], links["partner"]]), minlength=groups)
     is_kept = pl.Series(degrees[links["group"]] <= degrees[links["partner"]])
-    sides = {"group": pl.when(is_kept).then("group").otherwise("partner")}
-    sides["partner"] = pl.when(is_kept).then("partner").otherwise("group")
-    links = links.with_columns(**sides).sort("group", "partner", maintain_order=True).with_row_index("start")
-    pairs = links.group_by("group", "partner", maintain_order=True).agg(
-        pl.col("start").first(), stop=pl.col("start").last() + 1
-    )
-    first_pairs = np.searchsorted(pairs["group"], np.arange(groups + 1))
-    return links.select("one", "other", "unit"), pairs.drop("group"), first_pairs
+    turned = links.filter(~is_kept).select(one="other", other="one", unit="unit", group="partner", partner="group")
+    links = pl.concat([links.filter(is_kept), turned])
+    pairs = links.group_by("group", "partner").agg("one", "other", "unit").sort("group")
+    return pairs.drop("group"), np.searchsorted(pairs["group"], np.arange(groups + 1))

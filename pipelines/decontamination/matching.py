@@ -20,30 +20,20 @@ unit that it is part of (pipelines.decontamination.matching).
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 
 from builders.shaping.folding import fold_texts, hash_texts
-from pipelines.audit.copies.near_duplicates import (
-    BANDS,
-    COMPARED_PAIRS,
-    EXACT_ROWS,
-    MIN_COMMON_BANDS,
-    ROWS_PER_BAND,
-    count_shared,
-    exact_shingles,
-)
-from pipelines.audit.copies.shingles import Array, Ragged, expand_ranges, offsets_from_lengths, take_rows
+from cards.kinds import SHINGLE_CHARACTERS, SHINGLE_WORDS
+from pipelines.audit.copies.near_duplicates import BANDS, COMPARED_PAIRS, MIN_COMMON_BANDS, ROWS_PER_BAND
+from pipelines.audit.copies.shingles import Array, expand_ranges, kinds_of_shingles, take_rows
 from pipelines.checking.batches import TextBatch
 from pipelines.decontamination.candidates import (
     MIN_ESTIMATED_SEEDS,
     SHARE,
-    Candidates,
     find_near_texts,
-    find_parts,
     find_passages,
     find_runs,
     find_whole_texts,
@@ -51,6 +41,7 @@ from pipelines.decontamination.candidates import (
     run_texts,
 )
 from pipelines.decontamination.fingerprints import (
+    ANCHOR_WORDS,
     SHORT_WORDS,
     Runs,
     chunk_offsets,
@@ -75,28 +66,11 @@ def hash_each(texts: pl.Series, rows: Array, read: Callable[[pl.Series], pl.Seri
     return hashes
 
 
-def find_letters(lookup: Lookup, texts: pl.Series, runs: Runs) -> tuple[Array, Array]:
-    """Texts, and groups that have the same letters and digits, however they are divided into words."""
-    found, groups = lookup.letters.find(runs.letters())
-    hashes = hash_each(texts, found, lambda chosen: without_spaces(words_of(fold_texts(chosen))))
-    is_same = hashes == lookup.texts["letters"][groups]
-    return found[is_same], groups[is_same]
-
-
-def compare_near_texts(
-    lookup: Lookup, texts: pl.Series, rows: Array, groups: Array, source: StoredTexts | None
-) -> tuple[Array, Array]:
-    """The similarity of the text at each of `rows` and that of the group, and whether it is still to be estimated.
-
-    source: the available texts of the index, if any.
-    """
-    if source is None or not len(rows):
-        return np.zeros(len(rows)), np.ones(len(rows), np.bool_)
-    own, one_rows = np.unique(rows, return_inverse=True)
-    different, other_rows = np.unique(groups, return_inverse=True)
-    given = source.texts(lookup.entries.values[lookup.entries.offsets[different]])
-    similarity = measure_similarity(texts.gather(own), given.fill_null(""), one_rows, other_rows)
-    return similarity, given.is_null().to_numpy()[other_rows]
+def available_texts(lookup: Lookup, source: StoredTexts | None, groups: Array) -> pl.Series:
+    """The text of each group, null where it is not available. source: the available texts of the index, if any."""
+    if source is None:
+        return pl.repeat(None, len(groups), dtype=pl.String, eager=True)
+    return source.texts(lookup.entries.values[lookup.entries.offsets[groups]])
 
 
 def candidate_recall(threshold: float) -> float:
@@ -105,50 +79,39 @@ def candidate_recall(threshold: float) -> float:
     return 1 - (1 - agree) ** BANDS - BANDS * agree * (1 - agree) ** (BANDS - 1)
 
 
-def is_near(similarity: Array, is_estimated: Array, common: Array, sizes: Array, threshold: float) -> Array:
-    """Which candidates are near-duplicates.
-
-    common: in how many bands they agree. sizes: the numbers of words of both, in two rows. Of estimated ones, those that agree in
-    fewer bands than texts of this similarity do on average are none, nor those whose sizes differ too much.
-    """
-    enough = np.round(similarity * SCALE) >= round(threshold * SCALE)
-    needed = max(round(BANDS * threshold**ROWS_PER_BAND), MIN_COMMON_BANDS)
-    alike = sizes.min(axis=0) >= threshold * SIZE_MARGIN * sizes.max(axis=0)
-    near: Array = np.where(is_estimated, (common >= needed) & alike, enough)
-    return near
-
-
-def measure_similarity(ones: pl.Series, others: pl.Series, one_rows: Array, other_rows: Array) -> Array:
-    """The Jaccard similarity of pairs of texts, as near-duplicates have it; 0 where one has words and the other letters.
-
-    one_rows, other_rows: for each pair, the position of its texts.
-    """
-    (is_long, own), (is_other_long, theirs) = _shingle_texts(ones), _shingle_texts(others)
-    similarity = np.zeros(len(one_rows))
-    both_long = is_long[one_rows] & is_other_long[other_rows]
-    for is_compared, one, other in zip((both_long, ~both_long), own, theirs, strict=True):
-        pairs = np.flatnonzero(is_compared)
-        for start in range(0, len(pairs), COMPARED_PAIRS):
-            chosen = pairs[start : start + COMPARED_PAIRS]
-            left, right = take_rows(one, one_rows[chosen]), take_rows(other, other_rows[chosen])
-            shared = count_shared(left, right)
-            similarity[chosen] = shared / (left.lengths + right.lengths - shared).clip(min=1)
-    return similarity
+def measure_similarity(ones: pl.Series, others: pl.Series) -> pl.Series:
+    """The Jaccard similarity of pairs of texts, as near-duplicates have it; 0 where one has words and the other letters."""
+    shingles = shingle_texts(pl.concat([ones, others]).unique())
+    parts = [pl.DataFrame(schema={"similarity": pl.Float64})]
+    for pairs in pl.DataFrame({"one": ones, "other": others}).iter_slices(COMPARED_PAIRS):
+        sides = pairs.join(shingles, left_on="one", right_on="text", maintain_order="left")
+        sides = sides.join(shingles, left_on="other", right_on="text", suffix="_other", maintain_order="left")
+        both_long = (pl.col("words").list.len() > 0) & (pl.col("words_other").list.len() > 0)
+        parts.append(sides.select(similarity=pl.when(both_long).then(_share("words")).otherwise(_share("letters"))))
+    return pl.concat(parts)["similarity"]
 
 
-def _shingle_texts(texts: pl.Series) -> tuple[Array, list[Ragged]]:
-    """Which texts are long; and the shingles of each text, of words, then of letters, none where it has no such shingles."""
+def shingle_texts(texts: pl.Series) -> pl.DataFrame:
+    """The different shingles of texts. Columns: text, words, letters (lists): empty for a text that has no such shingles."""
     folded = fold_texts(texts)
-    starts = range(0, max(len(folded), 1), EXACT_ROWS)
-    parts = [exact_shingles(folded[start : start + EXACT_ROWS], 0) for start in starts]
-    is_long, kinds = np.concatenate([long for long, _ in parts]), list[Ragged]()
-    for kind in (0, 1):
-        lengths = np.zeros(len(folded), np.int64)
-        for start, (_, shingled) in zip(starts, parts, strict=True):
-            lengths[start + shingled[kind][0]] = shingled[kind][1].lengths
-        values = np.concatenate([shingled[kind][1].values for _, shingled in parts])
-        kinds.append(Ragged(values, offsets_from_lengths(lengths)))
-    return is_long, kinds
+    split = folded.str.split(" ")
+    is_long, has_letters = kinds_of_shingles(split.list.len().to_numpy())
+    return pl.select(
+        text=texts,
+        words=pl.when(pl.Series(is_long)).then(_runs(split, SHINGLE_WORDS)).otherwise([]),
+        letters=pl.when(pl.Series(has_letters)).then(_runs(folded.str.split(""), SHINGLE_CHARACTERS)).otherwise([]),
+    )
+
+
+def _runs(items: pl.Series, size: int) -> pl.Series:
+    run = pl.concat_str([pl.element().shift(-position) for position in range(size)], separator=" ")
+    return items.list.eval(run.drop_nulls().hash()).list.unique()
+
+
+def _share(kind: str) -> pl.Expr:
+    one, other = pl.col(kind), pl.col(f"{kind}_other")
+    shared = one.list.set_intersection(other).list.len()
+    return (shared / (one.list.len() + other.list.len() - shared)).fill_nan(0)
 
 
 TEXT = 0
@@ -159,7 +122,7 @@ def find_units(lookup: Lookup, hits: pl.DataFrame) -> pl.DataFrame:
     """The entries that are part of a whole unit in a row of the corpus.
 
     hits: for each the row of the corpus, the group of equal texts of the index, and the text of the corpus. A unit of two equal
-    texts needs two texts of the corpus. Returns the columns row, entry and unit (PAIR or POSITIVE), sorted, without repeats of
+    texts needs two texts of the corpus. Returns the columns row, entry, group and unit (PAIR or POSITIVE), without repeats of
     row and entry.
     """
     found = hits.group_by("row", "group").agg(texts=pl.col("text").n_unique())
@@ -167,15 +130,12 @@ def find_units(lookup: Lookup, hits: pl.DataFrame) -> pl.DataFrame:
     pairs = expand_ranges(lookup.first_pairs[groups], lookup.first_pairs[groups + 1])
     linked = found[np.repeat(np.arange(len(found)), pairs.lengths)].hstack(lookup.pairs[pairs.values])
     whole = linked.join(found, left_on=["row", "partner"], right_on=["row", "group"])
-    whole = whole.filter((pl.col("partner") != pl.col("group")) | (pl.col("texts") > 1))
-    links = expand_ranges(whole["start"].to_numpy(), whole["stop"].to_numpy())
-    units = lookup.links[links.values].with_columns(
-        row=whole["row"].to_numpy()[np.repeat(np.arange(len(whole)), links.lengths)]
-    )
-    units = pl.concat([units.select("row", "unit", entry=side) for side in ("one", "other")])
-    return units.sort("row", "entry", "unit").unique(["row", "entry"], keep="first", maintain_order=True)
+    whole = whole.filter((pl.col("partner") != pl.col("group")) | (pl.col("texts") > 1)).explode("one", "other", "unit")
+    sides = [whole.select("row", "unit", entry=one, group=group) for one, group in SIDES]
+    return pl.concat(sides).group_by("row", "entry", "group").agg(pl.col("unit").min())
 
 
+SIDES = (("one", "group"), ("other", "partner"))  # of Lookup.pairs
 THRESHOLD = 0.9
 KINDS = ("exact", "folded", "near", "contained", "passage")
 EXACT, FOLDED, NEAR, CONTAINED, PASSAGE = range(5)
@@ -256,12 +216,11 @@ def find_matches(
     # The texts of a row are searched together, and apart from those that views make of them.
     blocks = 2 * read["row"].to_numpy() + (np.arange(len(read)) >= len(own))
     block_starts = np.flatnonzero(np.append(True, blocks[1:] != blocks[:-1])[: len(blocks)])
-    parts = [_hits(np.empty(0, np.int64), np.empty(0, np.int64), EXACT)]
+    parts = [pl.DataFrame(schema=HIT_SCHEMA)]
     for start, stop in chunk_offsets(read["text"], block_starts):
         found = _find_hits(lookup, read["text"][start:stop], blocks[start:stop], source, threshold, more=bool(views))
-        parts += [(start + first_text, start + last_text, *others) for first_text, last_text, *others in found]
-    columns = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    hits = pl.DataFrame(dict(zip(HIT_SCHEMA, columns, strict=True)), HIT_SCHEMA)
+        parts.append(found.with_columns(pl.col("text", "last_text") + start))
+    hits = pl.concat(parts)
     texts = read[hits["text"]]
     is_rendered = texts["view"] != AS_IS
     hits = hits.with_columns(
@@ -316,78 +275,100 @@ def _find_hits(
     threshold: float,
     *,
     more: bool,
-) -> list[tuple[Array, ...]]:
+) -> pl.DataFrame:
     """The hits of a chunk of texts: of whole texts, near texts, and runs of words.
 
     more: also of parts, of letters and of passages.
     """
     runs = read_runs(texts)
-    whole, whole_groups = find_whole_texts(lookup, texts, runs)
-    is_exact = hash_each(texts, whole) == lookup.texts["exact"][whole_groups]
-    is_whole = is_exact | (hash_each(texts, whole, fold_texts) == lookup.texts["folded"][whole_groups])
-    whole, whole_groups = whole[is_whole], whole_groups[is_whole]
-    near, near_groups, common = find_near_texts(lookup, runs)
-    is_new = ~np.isin(near << 32 | near_groups, whole << 32 | whole_groups)
-    near, near_groups, common = near[is_new], near_groups[is_new], common[is_new]
-    similarity, is_estimated = compare_near_texts(lookup, texts, near, near_groups, source)
-    # The similarity at which texts are expected to agree in so many bands.
-    similarity = np.where(is_estimated, (common / BANDS) ** (1 / ROWS_PER_BAND), similarity)
-    sizes = np.stack([runs.words.counts[near], lookup.texts["n_words"][near_groups]])
-    enough = is_near(similarity, is_estimated, common, sizes, threshold)
     row_starts = np.append(np.flatnonzero(np.append(True, rows[1:] != rows[:-1])), len(rows))
-    nears = {"similarity": similarity[enough], "is_estimated": is_estimated[enough]}
-    hits = [
-        _hits(whole, whole_groups, np.where(is_exact, EXACT, FOLDED)[is_whole]),
-        _hits(near[enough], near_groups[enough], NEAR, **nears),
-        _run_hits(lookup, runs, find_runs(lookup, runs, row_starts), AS_IS),
+    whole = _whole_hits(lookup, texts, runs)
+    near = find_near_texts(lookup, runs).join(whole, on=["text", "group"], how="anti")
+    places = [
+        _contained(lookup, runs, row_starts, parts=more),
+        *([_passages(lookup, runs, row_starts, source)] if more else []),
     ]
-    if more:
-        hits += [
-            _hits(*find_letters(lookup, texts, runs), FOLDED, view=LETTERS),
-            _run_hits(lookup, runs, find_parts(lookup, runs, row_starts), PART),
-            _passage_hits(lookup, runs, row_starts, source),
-        ]
-    return hits
+    inside, first_words = pl.concat(places, how="diagonal_relaxed"), runs.words.first_words
+    inside = inside.with_columns(
+        text=np.searchsorted(first_words, inside["start"], "right") - 1,
+        last_text=np.searchsorted(first_words, inside["stop"] - 1, "right") - 1,
+    )
+    hits = [whole, _near_hits(lookup, texts, near, source, threshold), inside]
+    hits += [_letter_hits(lookup, texts, runs)] if more else []
+    found = pl.concat(hits, how="diagonal_relaxed").with_columns(  # of a whole text that is the same
+        pl.col("last_text").fill_null(pl.col("text")),
+        pl.col("similarity").fill_null(1.0),
+        pl.col("is_estimated").fill_null(value=False),
+        pl.col("view").fill_null(AS_IS),
+    )
+    return found.select(*HIT_SCHEMA).cast(pl.Schema(HIT_SCHEMA))
 
 
-def _run_hits(lookup: Lookup, runs: Runs, candidates: Candidates, view: str) -> tuple[Array, ...]:
+def _whole_hits(lookup: Lookup, texts: pl.Series, runs: Runs) -> pl.DataFrame:
+    found, groups = find_whole_texts(lookup, texts, runs)
+    is_exact = hash_each(texts, found) == lookup.texts["exact"][groups]
+    is_folded = hash_each(texts, found, fold_texts) == lookup.texts["folded"][groups]
+    hits = pl.DataFrame({"text": found, "group": groups, "kind": np.where(is_exact, EXACT, FOLDED)})
+    return hits.filter(is_exact | is_folded)
+
+
+def _letter_hits(lookup: Lookup, texts: pl.Series, runs: Runs) -> pl.DataFrame:
+    """Texts that have the same letters and digits, however they are divided into words."""
+    found, groups = lookup.letters.find(runs.letters())
+    hashes = hash_each(texts, found, lambda chosen: without_spaces(words_of(fold_texts(chosen))))
+    hits = pl.DataFrame({"text": found, "group": groups}).with_columns(kind=FOLDED, view=pl.lit(LETTERS))
+    return hits.filter(hashes == lookup.texts["letters"][groups])
+
+
+def _near_hits(
+    lookup: Lookup, texts: pl.Series, near: pl.DataFrame, source: StoredTexts | None, threshold: float
+) -> pl.DataFrame:
+    """The near-duplicates among candidates, see find_near_texts.
+
+    Of estimated ones, those that agree in fewer bands than texts of this similarity do on average are none, nor those whose
+    numbers of words differ too much.
+    """
+    groups = near["group"].unique()
+    given = pl.DataFrame({"group": groups, "given": available_texts(lookup, source, groups.to_numpy())})
+    near = near.join(given, on="group", maintain_order="left").with_columns(is_estimated=pl.col("given").is_null())
+    known, estimated = near.filter(~pl.col("is_estimated")), near.filter("is_estimated")
+    known = known.with_columns(similarity=measure_similarity(texts.gather(known["text"]), known["given"]))
+    known = known.filter((pl.col("similarity") * SCALE).round() >= round(threshold * SCALE))
+    # The similarity at which texts are expected to agree in so many bands.
+    estimated = estimated.with_columns(similarity=(estimated["common"].to_numpy() / BANDS) ** (1 / ROWS_PER_BAND))
+    sizes = np.stack([estimated["n_words"], lookup.texts["n_words"][estimated["group"]]])
+    alike = sizes.min(axis=0) >= threshold * SIZE_MARGIN * sizes.max(axis=0)
+    needed = max(round(BANDS * threshold**ROWS_PER_BAND), MIN_COMMON_BANDS)
+    found = pl.concat([known, estimated.filter(alike, pl.col("common") >= needed)])
+    return found.select("text", "group", "similarity", "is_estimated", kind=NEAR)
+
+
+def _contained(lookup: Lookup, runs: Runs, row_starts: Array, *, parts: bool) -> pl.DataFrame:
     """The runs of words that, folded, are the words of the text of their group."""
-    starts, stops, groups = candidates
-    if not len(starts):
-        return _hits(starts, groups, CONTAINED)
+    starts, stops, groups = find_runs(lookup, runs, row_starts, parts=parts)
     places, inverse = np.unique(starts << 32 | stops, return_inverse=True)
     folded = fold_texts(run_texts(runs.words, places >> 32, places & 0xFFFFFFFF))
     is_same = hash_texts(words_of(folded))[inverse] == lookup.texts["words"][groups]
-    first, last = _texts_of(runs, starts[is_same], stops[is_same])
-    return _hits(first, groups[is_same], CONTAINED, last_text=last, view=view)
+    found = pl.DataFrame({"start": starts, "stop": stops, "group": groups}).filter(is_same)
+    is_part = pl.col("stop") - pl.col("start") < ANCHOR_WORDS
+    return found.with_columns(kind=CONTAINED, view=pl.when(is_part).then(pl.lit(PART)).otherwise(pl.lit(AS_IS)))
 
 
-def _passage_hits(lookup: Lookup, runs: Runs, row_starts: Array, source: StoredTexts | None) -> tuple[Array, ...]:
+def _passages(lookup: Lookup, runs: Runs, row_starts: Array, source: StoredTexts | None) -> pl.DataFrame:
     passages = find_passages(lookup, runs, row_starts)
-    texts: list[str | None] = [None] * len(passages)
-    if source is not None and texts:
-        texts = source.texts(lookup.entries.values[lookup.entries.offsets[passages["group"].to_numpy()]]).to_list()
-    shares = measure_passages(runs.words, passages, texts)
-    is_estimated = np.array([text is None for text in texts], np.bool_)
-    enough = (shares >= SHARE) & (~is_estimated | (passages["seeds"].to_numpy() >= MIN_ESTIMATED_SEEDS))
-    found = passages.filter(enough)
-    first, last = _texts_of(runs, found["first"].to_numpy(), found["last"].to_numpy())
-    measures = {"similarity": shares[enough], "is_estimated": is_estimated[enough]}
-    views = np.where(found["is_cut"].to_numpy(), CUT, AS_IS)
-    return _hits(first, found["group"].to_numpy(), PASSAGE, last_text=last, view=views, **measures)
-
-
-def _texts_of(runs: Runs, starts: Array, stops: Array) -> tuple[Array, Array]:
-    """The texts in which runs of words begin and end."""
-    first_words = runs.words.first_words
-    return np.searchsorted(first_words, starts, "right") - 1, np.searchsorted(first_words, stops - 1, "right") - 1
-
-
-def _hits(texts: Array, groups: Array, kind: Array | int, **columns: Any) -> tuple[Array, ...]:
-    """The columns of HIT_SCHEMA. columns: those that are not as for a whole text that is the same."""
-    usual = {"last_text": texts, "kind": kind, "similarity": 1.0, "is_estimated": False, "view": AS_IS}
-    values = {"text": texts, "group": groups} | usual | columns
-    return tuple(np.broadcast_to(values[name], len(texts)) for name in HIT_SCHEMA)
+    texts = available_texts(lookup, source, passages["group"].to_numpy())
+    found = passages.select(
+        "group",
+        "seeds",
+        start="first",
+        stop="last",
+        kind=PASSAGE,
+        similarity=measure_passages(runs.words, passages, texts.to_list()),
+        is_estimated=texts.is_null(),
+        view=pl.when("is_cut").then(pl.lit(CUT)).otherwise(pl.lit(AS_IS)),
+    )
+    is_enough = ~pl.col("is_estimated") | (pl.col("seeds") >= MIN_ESTIMATED_SEEDS)
+    return found.filter(pl.col("similarity") >= SHARE, is_enough)
 
 
 def _list_matches(lookup: Lookup, batch: TextBatch, hits: pl.DataFrame) -> pl.DataFrame:
@@ -395,9 +376,10 @@ def _list_matches(lookup: Lookup, batch: TextBatch, hits: pl.DataFrame) -> pl.Da
     units, long = find_units(lookup, hits), hits.filter(~pl.col("is_short"))
     entries = take_rows(lookup.entries, long["group"].to_numpy())
     of_long = long[np.repeat(np.arange(len(long)), entries.lengths)].with_columns(entry=entries.values)
-    of_long = of_long.join(units, on=["row", "entry"], how="left").with_columns(pl.col("unit").fill_null(TEXT))
-    groups = pl.Series("group", lookup.group_of_entry[units["entry"].to_numpy()], dtype=pl.Int64)
-    of_short = units.with_columns(groups).join(hits.filter("is_short"), on=["row", "group"])
+    of_long = of_long.join(units.drop("group"), on=["row", "entry"], how="left").with_columns(
+        pl.col("unit").fill_null(TEXT)
+    )
+    of_short = units.join(hits.filter("is_short"), on=["row", "group"])
     listed = pl.concat([of_long, of_short.select(of_long.columns)])
     labels = batch.labels.select("row", label=hash_labels(batch.labels["label"]))
     label = listed.join(labels, on="row", how="left", maintain_order="left")["label"].fill_null(0)

@@ -214,9 +214,8 @@ class Scan:
         """What was read of each file, by its name; a file without rows is absent."""
         read: dict[str, ScannedFile] = {}
         for partition, result in zip(self.partitions, read_results(self.folder, self.partitions), strict=True):
-            before = read.get(partition.file.name, ScannedFile("", 0))
-            sha256, rows = result.select("sha256", "rows").row(0)
-            read[partition.file.name] = ScannedFile(before.sha256 or sha256 or "", before.rows + rows)
+            before, rows = read.get(partition.file.name, (None, 0))
+            read[partition.file.name] = before or result["sha256"][0], rows + result["rows"][0]
         return read
 
 

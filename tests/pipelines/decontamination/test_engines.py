@@ -25,11 +25,9 @@ from builders.errors import DatasetError, ReleaseError, SourceError, UsageError
 from pipelines.checking.corpora import Partition, open_corpus
 from pipelines.decontamination.engines import (
     Engine,
-    killed_too_often,
     open_checkpoints,
     read_results,
     result_path,
-    run_on_ray,
     run_partitions,
     scan_digest,
     write_result,
@@ -117,14 +115,13 @@ def test_a_damaged_checkpoint_is_computed_again(tmp_path: Path, place: int) -> N
 
 
 def test_a_full_disk_names_the_folder_and_the_next_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_: int) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr("pipelines.decontamination.engines.os.fsync", fail)
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    parts = corpus(tmp_path / "corpus")
+    monkeypatch.setattr(Path, "write_bytes", Mock(side_effect=full))
     with pytest.raises(
         ReleaseError, match=r"(?s)checkpoints cannot be written.*No space left.*free some space"
     ) as error:
-        results(tmp_path, corpus(tmp_path / "corpus"), list_texts, Engine())
+        results(tmp_path, parts, list_texts, Engine())
     assert error.value.where == str(tmp_path / "checkpoints")
 
 
@@ -149,7 +146,7 @@ def test_a_cluster_that_does_not_answer_is_named_at_once(tmp_path: Path) -> None
     parts = corpus(tmp_path / "corpus")
     for address in ("127.0.0.1:1", "ray://127.0.0.1:1"):
         with pytest.raises(UsageError, match="Ray does not answer") as caught:
-            next(run_on_ray(parts, list_texts, 2, address, killed=killed_too_often, files={}))
+            run_partitions(parts, list_texts, Engine("ray", 2, address), tmp_path)
         assert caught.value.where == address
 
 
@@ -348,7 +345,7 @@ def test_a_result_is_written_completely_or_not_at_all(tmp_path: Path, monkeypatc
     buffer = io.BytesIO()
     pl.DataFrame({"a": [1]}).write_ipc(buffer)
     write_result(tmp_path, part, buffer.getvalue())
-    monkeypatch.setattr("pipelines.decontamination.engines.os.fsync", Mock(side_effect=OSError("no room")))
+    monkeypatch.setattr(Path, "write_bytes", Mock(side_effect=OSError("no room")))
     with pytest.raises(OSError, match="no room"):
         write_result(tmp_path, part, b"another")
     [result] = read_results(tmp_path, [part])
