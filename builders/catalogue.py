@@ -15,7 +15,7 @@ from pathlib import Path
 
 from builders.benchmarks import TASKS, datasets_of_tasks, find_alias, fold
 from builders.errors import UsageError
-from builders.spec import OTHER, TRAINING, VERSION, Dataset, Source
+from builders.spec import OTHER, TRAINING, VERSION, Dataset, Source, version_key
 
 ROOT = Path(__file__).parent
 FOLDERS = ("rumteb", "ateb", "other", "training")
@@ -109,16 +109,21 @@ def resolve(names: Iterable[str]) -> list[tuple[Entry, str | None]]:
     `ai-forever/cedr-classification`), which is logged. Case does not matter, nor `_` for `-`. A name may carry a version:
     `rubq-retrieval@1.0.0`.
 
-    Raises UsageError for a name that means nothing or too much, for a malformed version, and for two versions of one dataset.
+    Several versions of a dataset are in ascending order; beside them, a name without a version adds none.
+
+    Raises UsageError for a name that means nothing or too much, and for a malformed version.
     """
-    chosen: dict[str, str | None] = {}
+    chosen: dict[str, set[str]] = {}
     for text in names:
         name, version = split_version(text)
         for entry in _matching(name):
-            if chosen.get(entry.dataset) not in (None, version):
-                raise UsageError(f"two versions of {entry.dataset} asked for", todo="build them one after the other")
-            chosen[entry.dataset] = version or chosen.get(entry.dataset)
-    return [(entry, chosen[entry.dataset]) for entry in entries().values() if entry.dataset in chosen]
+            chosen.setdefault(entry.dataset, set()).update([version] if version else [])
+    return [
+        (entry, version)
+        for entry in entries().values()
+        if entry.dataset in chosen
+        for version in sorted(chosen[entry.dataset], key=version_key) or [None]
+    ]
 
 
 def split_version(text: str) -> tuple[str, str | None]:

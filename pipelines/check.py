@@ -167,7 +167,7 @@ def _close(counted: Counter[str], options: argparse.Namespace) -> None:
         command.print_page(["", f"{counted.total()} datasets: {verdicts}{more}"])
     if options.html and options.html.is_file():
         logger.info("report: %s", options.html)
-    elif options.format == "text" and counted.total() > counted["no problems"] and command.is_terminal():
+    elif options.format == "text" and counted.keys() - {"no problems", "not checked"} and command.is_terminal():
         command.print_page([f"next: {command.PROGRAM} check {shlex.join(options.names)} --html report.html"])
 
 

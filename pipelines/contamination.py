@@ -122,6 +122,8 @@ def _scan(options: argparse.Namespace) -> int:
             command.print_json(line)
     else:
         lines += [f"fails on: {', '.join(met)}"] if met else []
+        if command.is_terminal() and not options.clean and any(summary.found for summary in summaries):
+            lines.append("next: --clean DIR writes the corpus without these rows")
         command.print_page([*pages.scan_page(scan, summaries, width=command.width()), *lines])
     return int(bool(met))
 

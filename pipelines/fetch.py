@@ -182,7 +182,7 @@ def _dry_run(
         for plan in plans:
             command.print_json(asdict(plan))
     else:
-        print("\n".join(download_page(plans, width=command.width())))
+        print("\n".join(download_page(plans)))
     if any(plan.origin in {"missing", "by-hand"} for plan in plans):
         log_missing_files(needs, settings, splits)
         return SourceError.exit_code

@@ -58,9 +58,9 @@ def main() -> int:
     checkout.require_free(plan, entries)
     changed = checkout.find_changed_beginnings(plan, entries)
     files = checkout.write_missing(plan, dry_run=options.dry_run)
+    _show_files(plan, files, dry_run=options.dry_run)
     for beginnings, meaning in changed.items():
         logger.info("%s will no longer mean %s: write more of that name", beginnings, meaning)
-    _show_files(plan, files, dry_run=options.dry_run)
     return 0
 
 

@@ -50,14 +50,21 @@ def main() -> int:
     elif [name.casefold() for name in options.names] == ["training"]:
         command.print_page(paper_tables.training_page(described, command.width()).splitlines())
     elif len(datasets) > 1:
-        heading = ["dataset", "group", "task", "source", "license", "newest", "status", "built"]
-        rows = [heading, *([str(row[column]) for column in heading] for row in described)]
-        command.print_page(tables.table(rows, width=command.width(), optional=("license", "source")).splitlines())
+        heading = ["dataset", "group", "task", "source", "licence", "newest", "verified on", "built"]
+        rows = [heading, *map(_row, described)]
+        optional = ("licence", "source", "group", "task", "newest")
+        command.print_page(tables.table(rows, width=command.width(), optional=optional).splitlines())
         if not options.names:
             command.print_page(["", *tables.wrap(paper_tables.status_summary(), "")])
     else:
         print(_page(datasets[0][0], described[0]))
     return 0
+
+
+def _row(described: dict[str, Any]) -> list[str]:
+    """A dataset in the catalogue; its status without the words of the heading."""
+    columns = ("dataset", "group", "task", "source", "license", "newest", "status", "built")
+    return [str(described[column]).removeprefix("verified on ") for column in columns]
 
 
 def _show_sources(definitions: Sequence[Definition], *, as_json: bool) -> int:

@@ -23,15 +23,18 @@ def main() -> int:
     options = command.parse(parser())
     from pipelines.catalogue_site.release_data import find_datasets
     from pipelines.catalogue_site.site import write_site
+    from pipelines.process.stages import show_stages
 
-    summary = write_site(
-        find_datasets(options.names, options.releases),
-        options.output,
-        rights=options.i_have_the_rights,
-        overwrite=options.overwrite,
-        address=options.url,
-        docs=options.docs,
-    )
+    datasets = find_datasets(options.names, options.releases)
+    with show_stages("site"):
+        summary = write_site(
+            datasets,
+            options.output,
+            rights=options.i_have_the_rights,
+            overwrite=options.overwrite,
+            address=options.url,
+            docs=options.docs,
+        )
     if options.json:
         releases = [{"release": name, "state": state} for name, state in summary.releases]
         command.print_json({"index": str(summary.index), "releases": releases})

@@ -82,9 +82,9 @@ def benchmark_page(benchmark: str, descriptions: Sequence[Mapping[str, Any]], wi
         entries = [_rumteb_entry(datasets[name], task) for name, task in tasks.items()]
         heading = ["dataset  task", *_columns("paper", "expected", "built"), "-" * WIDTH]
         return "\n".join([*heading, *(line for entry in entries for line in entry), "", *note])
-    rows = [["dataset", "group", "source", "size", "license", "status", "here"]]
+    rows = [["dataset", "group", "source", "size", "licence", "verified on", "here"]]
     rows += [_ateb_row(datasets[name], task) for name, task in tasks.items()]
-    return "\n".join([tables.table(rows, width=width, optional=("license", "source")), "", *note])
+    return "\n".join([tables.table(rows, width=width, optional=("licence", "source", "group")), "", *note])
 
 
 def status_line(descriptions: Sequence[Mapping[str, Any]]) -> str:
@@ -156,7 +156,7 @@ def _wrap(sentence: str) -> list[str]:
 
 def _ateb_row(dataset: Mapping[str, Any], task: PaperTask) -> list[str]:
     cells = [dataset["dataset"], task.group, dataset["source"], task.expected, dataset["license"]]
-    return [*cells, _state(dataset), dataset["built"]]
+    return [*cells, _state(dataset).removeprefix("verified on "), dataset["built"]]
 
 
 def _state(dataset: Mapping[str, Any]) -> str:
@@ -174,7 +174,7 @@ PARTS = {
 }
 NOTE = (
     "paper: pairs as printed in Table 6, in thousands. prefix: search is short for search_query and search_document."
-    " license: where it is other, unknown or non-commercial, publish asks for --i-have-the-rights. raw: the files of the"
+    " licence: where it is other, unknown or non-commercial, publish asks for --i-have-the-rights. raw: the files of the"
     " source that the newest version reads, as far as their sizes are known; sets of one dataset share them. to get: raw"
     " files that no program downloads, or whose publisher asks you to accept terms. ours: the rows of the newest version"
     " in the output folder, else in the ledger; a sample is marked. The authors' sample, their mined negatives and their"
@@ -186,12 +186,12 @@ def training_page(descriptions: Sequence[Mapping[str, Any]], width: int | None =
     """The table. descriptions: of our training data, by `pipelines.show.describe`. width: as for tables.table."""
     datasets = {row["dataset"]: row for row in descriptions}
     sets = [row for row in papers.training_sets() if row.dataset in datasets]
-    rows = [["set", "part", "paper", "prefix", "source", "license", "raw", "to get", "ours"]]
+    rows = [["set", "part", "paper", "prefix", "source", "licence", "raw", "to get", "ours"]]
     for row in sets:
         dataset = datasets[row.dataset]
         paper = [row.set, PARTS[row.part], f"{float(row.thousands):g}K", row.prefix.split("_")[0], dataset["source"]]
         rows.append([*paper, *_our_cells(dataset, row)])
-    table = tables.table(rows, width=width, optional=("part", "source", "to get", "raw", "license"))
+    table = tables.table(rows, width=width, optional=("part", "source", "to get", "raw", "licence"))
     pairs = sum(row.pairs for row in sets)
     words = f"{len(sets)} sets with about {pairs:,} pairs, in {len(datasets)} datasets."
     below = [

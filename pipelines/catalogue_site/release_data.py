@@ -3,7 +3,8 @@
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -65,10 +66,10 @@ def find_datasets(names: Sequence[str], releases: Path) -> list[tuple[Definition
     if not names:
         _log_unknown(releases)
     datasets = []
-    for entry, requested in catalogue.resolve(names or ["all", TRAINING]):
+    for entry, pairs in groupby(catalogue.resolve(names or ["all", TRAINING]), itemgetter(0)):
         definition = catalogue.load(entry)
-        version = catalogue.requested_version(definition, requested) if requested else None
-        datasets.append((definition, _find_releases(definition, releases / entry.dataset, version)))
+        versions = [catalogue.requested_version(definition, requested) for _, requested in pairs if requested]
+        datasets.append((definition, _find_releases(definition, releases / entry.dataset, versions)))
     if not any(found for _, found in datasets):
         shown = " ".join(names) or "all --sample"
         raise ReleaseError(
@@ -87,8 +88,9 @@ def _log_unknown(releases: Path) -> None:
             logger.warning("%s: not in the catalogue, its releases are not shown", path)
 
 
-def _find_releases(definition: Definition, dataset_dir: Path, version: str | None) -> list[SiteRelease]:
-    requested = [path for path in reversed(folder.version_dirs(dataset_dir)) if version in (None, path.name)]
+def _find_releases(definition: Definition, dataset_dir: Path, versions: Sequence[str]) -> list[SiteRelease]:
+    """The releases of these versions, or of all, the newest first."""
+    requested = [path for path in reversed(folder.version_dirs(dataset_dir)) if not versions or path.name in versions]
     found = [_read_release(definition, release_dir) for release_dir in requested]
     return [release for release in found if release is not None]
 

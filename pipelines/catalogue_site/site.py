@@ -1,7 +1,6 @@
 """A site written beside its place and exchanged with the one before when it is complete."""
 
-import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,12 +23,11 @@ from pipelines.catalogue_site.side_by_side import write_sides
 from pipelines.catalogue_site.text_index import search_values, write_text_index
 from pipelines.process.files import locked
 from pipelines.process.outputs import KINDS, Output, claim
+from pipelines.process.stages import stage
 from pipelines.release.comparison import compare_figures
 from pipelines.release.staging import staged_folder
 
 MARKER = "site.json"  # a folder that has it is a site, and holds what it lists
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -66,7 +64,12 @@ def write_site(
         with staged_folder(output, "the site", marker=MARKER) as site_dir:
             if docs:
                 write_documentation(site_dir / "docs")
-            written = [(definition, _write_dataset(found, site_dir, rights=rights)) for definition, found in datasets]
+            count = sum(len(found) for _, found in datasets)
+            with stage("releases", total=count, unit="releases") as advance:
+                written = [
+                    (definition, _write_dataset(found, site_dir, advance, rights=rights))
+                    for definition, found in datasets
+                ]
             copy_assets(site_dir / "assets")
             write_index(site_dir, written)
             if docs:
@@ -81,12 +84,15 @@ def write_site(
     return SiteSummary(output / "index.html", states)
 
 
-def _write_dataset(releases: Sequence[SiteRelease], site_dir: Path, *, rights: bool) -> list[ReleaseData]:
-    """Write all pages of a dataset; returns what was written of its releases, the newest first."""
+def _write_dataset(
+    releases: Sequence[SiteRelease], site_dir: Path, advance: Callable[[int], None], *, rights: bool
+) -> list[ReleaseData]:
+    """Write all pages of a dataset; returns what was written of its releases, the newest first. advance: counts them."""
     written = []
     for release in releases:
-        logger.info("%s: checking its rows and writing its pages", release.manifest.name)
-        written.append(write_release_data(release, site_dir / release.path, rights=rights))
+        with stage(f"{release.manifest.name}: checking its rows and writing its pages"):
+            written.append(write_release_data(release, site_dir / release.path, rights=rights))
+        advance(1)
     built = {data.release.manifest.version: built_mark(data) for data in written}
     for place, new in enumerate(written):
         compared = [] if new.problems else [old for old in written[place + 1 :] if not old.problems]

@@ -43,12 +43,16 @@ def column_widths(rows: Sequence[Sequence[str]]) -> list[int]:
 
 
 def _fit_columns(rows: Sequence[Sequence[str]], widths: Sequence[int], space: int) -> list[int]:
-    """Widths with `space` as their sum, or as near as possible: the widest column shrinks, while its words stay whole."""
-    fitted = list(widths)
-    words = [
-        max(len(piece.rstrip()) for row in rows for piece in _pieces(row[column])) for column in range(len(widths))
-    ]
-    for least in (words, [min(size, 8) for size in widths]):  # words are broken only if nothing else helps
+    """Widths with `space` as their sum, or as near as possible: the widest column shrinks, while its words stay whole.
+
+    Only if nothing else helps, names are broken at their hyphens, then words anywhere.
+    """
+    fitted, cells = list(widths), list(zip(*rows, strict=True))
+    words, pieces = (
+        [max(len(part.rstrip()) for cell in column for part in split(cell)) for column in cells]
+        for split in (lambda cell: cell.split() or [""], _pieces)
+    )
+    for least in [words] if sum(words) <= space else [pieces, [min(size, 8) for size in widths]]:
         while sum(fitted) > space:
             wide = [column for column, size in enumerate(fitted) if size > least[column]]
             if not wide:

@@ -6,10 +6,12 @@ tqdm is imported inside the function that draws: every command imports this modu
 import logging
 import os
 import re
+import shutil
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pipelines.process.safe_text import safe_text
+from pipelines.process.tables import wrap
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -20,6 +22,7 @@ RED, GREEN, YELLOW, CYAN = 31, 32, 33, 36
 COLORS = dict.fromkeys(("error", "defective", "damaged", "compromised"), RED)
 COLORS |= {"warning": YELLOW, "no problems": GREEN, "next": CYAN}
 COLORED = re.compile(rf"^((?:\S+ \S+: |\S+: |  )?)({'|'.join(COLORS)})(?=$|[\s:,;])", re.MULTILINE)
+LABEL = re.compile(r"  (?:where|found|expected|to do): +|(?=\S)")  # of a part of an error, or nothing: its first line
 # A program that imports this package gets no bars; a command turns them on.
 _settings = {"verbose": 0, "progress": False}
 UNITS = ((10**9, "GB"), (10**6, "MB"), (10**3, "KB"))
@@ -32,6 +35,7 @@ class _TerminalHandler(logging.Handler):
         try:
             level = "" if record.levelno == logging.INFO else f"{record.levelname.lower()}: "
             text = safe_text(level + self.format(record))
+            text = _wrap_message(text) if not record.exc_info and sys.stderr.isatty() else text
             text = color_words(text) if level and has_colors(sys.stderr) else text
             if (loaded := sys.modules.get("tqdm")) is not None:  # without it, no bar is on the screen
                 loaded.tqdm.write(text, file=sys.stderr)
@@ -41,6 +45,16 @@ class _TerminalHandler(logging.Handler):
             discard_output(2)
         except Exception:  # noqa: BLE001  as every handler of the standard library does
             self.handleError(record)
+
+
+def _wrap_message(text: str) -> str:
+    """A message with lines that fit the terminal, the text of `  found:    ...` beside its label; no word is broken."""
+    width, lines = shutil.get_terminal_size().columns, list[str]()
+    for line in text.splitlines():
+        label = LABEL.match(line)
+        wrapped = wrap(line[label.end() :], label[0], width=width, break_words=False) if label else [line]
+        lines += wrapped if len(line) > width else [line]
+    return "\n".join(lines)
 
 
 def configure_logging(verbose: int = 0, *, progress: bool = True) -> None:

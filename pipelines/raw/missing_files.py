@@ -14,7 +14,7 @@ from builders.catalogue import Definition, entries, needed_files, requested_spli
 from builders.errors import DatasetError, MissingFile, MissingReason, SourceError
 from builders.raw_files import ByHand, Hub, RawFile
 from builders.spec import Source
-from pipelines.process.tables import WIDTH, fold, wrap
+from pipelines.process.tables import WIDTH, wrap
 from pipelines.process.terminal import format_duration, format_size, summary_level
 from pipelines.raw.digests import default_cache
 from pipelines.raw.locations import Origin, locate, missing_reason, plan_file
@@ -247,24 +247,27 @@ ORIGINS = {
 }
 
 
-def download_page(plans: Sequence[PlannedDownload], *, width: int | None = None) -> list[str]:
+def download_page(plans: Sequence[PlannedDownload]) -> list[str]:
     """The plan as lines: the files by source, of a few sources each with its size and its address or path, then the totals.
 
-    width: of the terminal, for which names, addresses and paths are folded as in a table; None where no terminal shows them.
+    Of a series of files, the first and the last are named, and the address of the first. Names, addresses and paths stay whole.
     """
     lines = []
     for source, group in groupby(plans, key=lambda plan: plan.source):
         files = list(group)
         lines += wrap(f"{source}: {_counts(files)}")
-        for file in files if len({plan.source for plan in plans}) <= MANY else []:
-            size = format_size(file.bytes) if file.bytes is not None else "size unknown"
-            terms = ", accept its terms first" if file.gated and file.origin == "download" else ""
-            line = (
-                f"{file.name.removeprefix(f'{source}/')}  {size}  {'made here' if file.made_by else file.origin}{terms}"
+        if len({plan.source for plan in plans}) > MANY:
+            continue
+        for _, series in groupby(files, key=lambda plan: (NUMBER.sub("#", plan.name), plan.origin)):
+            file, *others = list(series)
+            name = file.name.removeprefix(f"{source}/") + "".join(
+                f" ... {plan.name.rpartition('/')[2]}" for plan in others[-1:]
             )
-            lines += _folded(line, ("  ", "      "), width)
+            size = total_size([plan.bytes for plan in (file, *others)]) if others else _size(file.bytes)
+            terms = ", accept its terms first" if file.gated and file.origin == "download" else ""
+            lines.append(f"  {name}  {size}  {'made here' if file.made_by else file.origin}{terms}")
             if file.origin in {"raw-dir", "cache", "download", "mirror"}:
-                lines += _folded(file.where, ("    ", "    "), width)
+                lines.append(f"    {file.where}{' ...' if others else ''}")
     wanted = [plan for plan in plans if plan.origin == "download"]
     made = "; what is made here: embedding-datasets fetch NAME... --plan" * any(plan.made_by for plan in plans)
     seconds = format_duration(sum(plan.bytes or 0 for plan in wanted) / SPEED)
@@ -278,15 +281,12 @@ def download_page(plans: Sequence[PlannedDownload], *, width: int | None = None)
             if wanted or made
             else []
         ),
-        *(line for page in pages for line in _folded(f"accept the terms at {page}", ("", "  "), width)),
+        *(f"accept the terms at {page}" for page in pages),
     ]
 
 
-def _folded(text: str, indents: tuple[str, str], width: int | None) -> list[str]:
-    """A text as lines of at most `width` characters, in one line without a width. indents: of the first line, of the others."""
-    first, others = indents
-    folded = fold(text, width - len(others)) if width else [text]
-    return [f"{others if number else first}{line}" for number, line in enumerate(folded)]
+def _size(size: int | None) -> str:
+    return "size unknown" if size is None else format_size(size)
 
 
 def _counts(plans: Sequence[PlannedDownload]) -> str:

@@ -127,9 +127,10 @@ def test_what_is_not_a_version_is_refused(asked: str, what: str) -> None:
     assert caught.value.todo
 
 
-def test_two_versions_of_one_dataset_are_not_built_at_once() -> None:
-    with pytest.raises(UsageError, match="two versions of rubq-retrieval"):
-        catalogue.resolve(["rubq-retrieval@1.0.0", "rubq-retrieval@2.0.0"])
+def test_several_versions_of_a_dataset_come_in_ascending_order_and_each_once() -> None:
+    names = ["rubq-retrieval@10.0.0", "cedr", "rubq-retrieval@2.0.0", "rubq-retrieval", "rubq-retrieval@10.0.0"]
+    resolved = [(entry.dataset, version) for entry, version in catalogue.resolve(names)]
+    assert resolved == [("cedr-classification", None), ("rubq-retrieval", "2.0.0"), ("rubq-retrieval", "10.0.0")]
 
 
 def declare(*datasets: str) -> str:

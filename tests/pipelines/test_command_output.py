@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from builders import catalogue
+from builders.errors import SourceError
 from pipelines import build, check, command, fetch, publish, show
 from pipelines.audit import integrity
 from pipelines.process import stages
@@ -146,9 +148,26 @@ def test_the_catalogue_fits_80_columns(
     with terminal(monkeypatch) as screen:
         run(show.main, *names, "--output", str(tmp_path))
     assert max(map(len, screen.lines)) <= 80
-    assert all(
-        word in " ".join(" ".join(screen.lines).split()) for word in ("Retrieval", "Classification") if not names
-    )
+    for entry, _ in catalogue.resolve(names or ["all", "training"]):
+        assert any(line.split()[0] == entry.dataset for line in screen.lines if line), "a name that one can copy"
+    if not names:
+        assert len(screen.lines) < len(catalogue.entries()) + 9, "a line for each"
+
+
+def test_an_error_is_wrapped_beside_its_label_on_a_terminal_and_no_path_is_broken(
+    run: Callable[..., int], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with terminal(monkeypatch) as screen:
+        command.print_error(SourceError("w " * 50, where="/" + "p" * 90, expected="rubq-retrieval, " * 9, todo="x"))
+    assert screen.lines[:2] == ["error: " + "w " * 35 + "w w", "  " + "w " * 12 + "w"]
+    assert screen.lines[2] == "  where:    /" + "p" * 90
+    assert screen.lines[3] == "  expected: rubq-retrieval, rubq-retrieval, rubq-retrieval, rubq-retrieval,"
+    assert screen.lines[4].startswith("            rubq-retrieval, ")
+    assert screen.lines[-1] == "  to do:    x"
+    with terminal(monkeypatch) as screen:
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
+        command.print_error(SourceError("w " * 50))
+    assert len(screen.lines) == 1
 
 
 def failures(capsys: pytest.CaptureFixture[str]) -> list[dict[str, object]]:

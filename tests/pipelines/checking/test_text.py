@@ -94,6 +94,15 @@ def test_a_table_folds_its_cells_to_the_width_of_the_terminal() -> None:
     ]
 
 
+def test_a_name_keeps_its_width_while_other_cells_have_spaces_to_be_folded_at() -> None:
+    rows = [["dataset", "status"], ["massive-intent-classification", "golden sample only"]]
+    assert table(rows, width=38).splitlines()[2:] == [
+        "massive-intent-classification  golden",
+        "                               sample",
+        "                               only",
+    ]
+
+
 def test_numbers_are_aligned_to_the_right_also_where_an_optional_column_is_left_out() -> None:
     rows = [["license", "name", "rows"], ["mit", "a", "9"], ["mit", "b", "1,000"]]
     assert table(rows, width=11, optional=["license"], numbers=["rows"]).splitlines()[:4] == [

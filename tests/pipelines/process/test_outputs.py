@@ -27,10 +27,10 @@ OLD = ROOT / "tests" / "golden" / "old"
 # Options that take a path and write nothing of their own there: what is read, and folders with a layout of this package.
 READ = {
     "accept": {"report", "raw_dir", "cache"}, "diff": {"releases"},
-    "build": {"raw_dir", "cache", "output", "sign"}, "fetch": {"raw_dir", "cache"}, "doctor": {"cache", "output"},
-    "check": {"output", "ledger", "statement", "key", "rules"}, "decide": {"raw_dir", "cache", "output"},
-    "publish": {"output", "raw_dir", "cache", "attestation"}, "reproduce": {"raw_dir", "cache", "releases", "sign"},
-    "score": {"output", "raw_dir", "cache", "releases"}, "show": {"output", "raw_dir", "cache", "releases"},
+    "build": {"raw_dir", "cache", "output", "sign"}, "fetch": {"raw_dir", "cache"}, "doctor": {"cache", "releases"},
+    "check": {"releases", "ledger", "statement", "key", "rules"}, "decide": {"raw_dir", "cache"},
+    "publish": {"releases", "raw_dir", "cache", "attestation"}, "reproduce": {"raw_dir", "cache", "releases", "sign"},
+    "score": {"releases", "raw_dir", "cache"}, "show": {"releases", "raw_dir", "cache"},
     "export": {"releases"}, "site": {"releases"},
 }  # fmt: skip
 
