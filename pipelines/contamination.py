@@ -83,9 +83,8 @@ def _index(options: argparse.Namespace) -> int:
         else:
             missing: list[index_file.Unread] | None = [] if options.all_built else None
             datasets = indexing.find_datasets(names, options.releases, command.foreign_options(options), missing)
-            with indexing.indexing_rows(names):
-                record = index_file.Record(unread=tuple(missing)) if missing else None
-                tables = indexing.index_tables(datasets, options.output, options.splits, record)
+            record = index_file.Record(unread=tuple(missing)) if missing else None
+            tables = indexing.index_tables(datasets, options.output, options.splits, record)
     record = index_file.read_record(options.output)
     if options.json:
         command.print_json(pages.index_to_json(tables, options.output, record))

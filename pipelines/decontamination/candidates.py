@@ -89,33 +89,27 @@ def find_near_texts(lookup: Lookup, runs: Runs) -> pl.DataFrame:
     Of sets that agree in as many bands those that come first are the best. Columns: text, n_words (of it), group, common.
     """
     texts, bands = compute_bands(runs.words)
-    may_have = np.stack([lookup.bands[band].may_have(bands[:, band]) for band in range(BANDS)])
+    may_have = np.stack([numbers.may_have(band) for numbers, band in zip(lookup.bands, bands.T, strict=True)])
     rows = np.flatnonzero(may_have.sum(axis=0) >= MIN_COMMON_BANDS)
-    starts, stops = np.zeros((BANDS, len(rows)), np.int64), np.zeros((BANDS, len(rows)), np.int64)
-    for band in range(BANDS):
+    starts, stops = np.zeros((2, BANDS, len(rows)), np.int64)
+    for band, numbers in enumerate(lookup.bands):
         searched = np.flatnonzero(may_have[band, rows])
-        starts[band, searched], stops[band, searched] = lookup.bands[band].ranges(bands[rows[searched], band])
-    is_enough = (stops > starts).sum(axis=0) >= MIN_COMMON_BANDS
-    rows, starts, stops = rows[is_enough], starts[:, is_enough], stops[:, is_enough]
-    ends, first = np.cumsum((stops - starts).sum(axis=0)), 0
-    parts = [(np.empty(0, np.int64), np.empty(0, np.int64))]
-    while first < len(rows):
-        last = int(np.searchsorted(ends, (ends[first - 1] if first else 0) + EXPANDED_SETS, "right"))
-        part = slice(first, max(last, first + 1))
-        sets = [take_slices(lookup.bands[band].owners, starts[band, part], stops[band, part]) for band in range(BANDS)]
-        owners = np.concatenate([np.repeat(rows[part], of_band.lengths) for of_band in sets])
-        keys = owners << 32 | np.concatenate([of_band.values for of_band in sets]).astype(np.int64)
-        keys, common = np.unique(keys, return_counts=True)
-        keys, common = keys[common >= MIN_COMMON_BANDS], common[common >= MIN_COMMON_BANDS]
-        order = np.lexsort((keys, -common, keys >> 32))
-        owners = keys[order] >> 32
-        order = order[np.arange(len(owners)) - np.searchsorted(owners, owners) < MAX_NEAR_TEXTS]
-        parts.append((keys[order], common[order]))
-        first = part.stop
-    keys, common = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    pairs = pl.DataFrame({"text": texts[keys >> 32], "group": lookup.group_of_set[keys & 0xFFFFFFFF], "common": common})
-    pairs = pairs.group_by("text", "group").agg(pl.col("common").max())
-    return pairs.with_columns(n_words=runs.words.counts[pairs["text"]])
+        starts[band, searched], stops[band, searched] = numbers.ranges(bands[rows[searched], band])
+    part_of_row = np.cumsum((stops - starts).sum(axis=0)) // EXPANDED_SETS
+    parts = []
+    for part in np.split(np.arange(len(rows)), np.flatnonzero(np.diff(part_of_row)) + 1):
+        owners = [
+            take_slices(lookup.bands[band].owners, starts[band, part], stops[band, part]) for band in range(BANDS)
+        ]
+        of_rows = np.concatenate([np.repeat(rows[part], of_band.lengths) for of_band in owners])
+        sets = pl.DataFrame({"row": of_rows, "set": np.concatenate([of_band.values for of_band in owners])})
+        common = sets.group_by("row", "set").agg(common=pl.len()).filter(pl.col("common") >= MIN_COMMON_BANDS)
+        best = common.sort("row", -pl.col("common").cast(pl.Int64), "set")
+        parts.append(best.group_by("row", maintain_order=True).head(MAX_NEAR_TEXTS))
+    near = pl.concat(parts)
+    near = near.with_columns(text=texts[near["row"]], group=lookup.group_of_set[near["set"]])
+    near = near.group_by("text", "group").agg(pl.col("common").max())
+    return near.with_columns(n_words=runs.words.counts[near["text"]])
 
 
 SHARE = 0.6  # of the runs of RUN_WORDS words, from which a passage is a match

@@ -17,7 +17,7 @@ from pipelines.audit.tables import available_splits, text_layouts
 from pipelines.checking.corpora import open_corpus
 from pipelines.decontamination.engines import Engine
 from pipelines.decontamination.indexing import IndexedDataset, index_tables, table_texts
-from pipelines.decontamination.matching import MATCH_SCHEMA, THRESHOLD, WHOLE_KINDS
+from pipelines.decontamination.matching import FOUND_SCHEMA, THRESHOLD, WHOLE_KINDS
 from pipelines.decontamination.scans import TABLE, open_scan
 from pipelines.process.files import write_atomically
 from pipelines.process.outputs import SCHEMA
@@ -43,7 +43,7 @@ def make_map(datasets: Sequence[IndexedDataset], cache: Path) -> dict[str, Any]:
         names = [str(folder / f"{number:06d}.parquet") for number in range(len(sides))]
         for name, (_, frame) in zip(names, sides, strict=True):
             frame.sink_parquet(name)
-        corpus, found = open_corpus(names, ["text"]), [pl.DataFrame(schema=MATCH_SCHEMA)]
+        corpus, found = open_corpus(names, ["text"]), [pl.DataFrame(schema=FOUND_SCHEMA)]
         with open_scan(
             corpus,
             folder / "index",
@@ -53,7 +53,7 @@ def make_map(datasets: Sequence[IndexedDataset], cache: Path) -> dict[str, Any]:
             threshold=THRESHOLD,
             whole_texts=True,
         ) as scan:
-            found += [result.matches.unique(["corpus_file", *TABLE, "row", "kind"]) for result in scan.results()]
+            found += [result.matches.unique(["corpus_file", "entry", "kind"]) for result in scan.results()]
     places = [(name, *side) for name, (side, _) in zip(names, sides, strict=True)]
     files = pl.DataFrame(places, ["corpus_file", *IN], orient="row")
     matches = pl.concat(found).join(files, on="corpus_file").filter(pl.col("dataset") != pl.col(IN[0]))

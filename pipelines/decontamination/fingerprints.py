@@ -153,13 +153,11 @@ def read_runs(texts: pl.Series) -> Runs:
     return Runs(words, sums)
 
 
-def compute_bands(words: Words, *, min_words: int = SHORT_WORDS) -> tuple[Array, Array]:
-    """Rows, and the bands of each: words before letters, each ascending. Rows with fewer words than `min_words` have none."""
+def compute_bands(words: Words) -> tuple[Array, Array]:
+    """Rows, and the bands of each: words before letters, each ascending. Rows with fewer words than SHORT_WORDS have none."""
     rows, shingles = rough_shingles([words])
-    is_enough = words.counts[rows] >= min_words
-    if not is_enough.all():
-        rows, shingles = rows[is_enough], take_rows(shingles, np.flatnonzero(is_enough))
-    return rows, band_numbers(shingles)
+    is_enough = words.counts[rows] >= SHORT_WORDS
+    return rows[is_enough], band_numbers(take_rows(shingles, np.flatnonzero(is_enough)))
 
 
 def probe_digest(names: Sequence[str]) -> str:

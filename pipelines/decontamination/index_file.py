@@ -279,7 +279,11 @@ def _open_index(index: Path | SharedFile) -> Iterator[tuple[pq.ParquetFile, Inde
     except FileNotFoundError:
         raise SourceError("index not found", where=str(path)) from None
     except (OSError, pa.ArrowException, ValueError, msgspec.MsgspecError) as error:
-        raise _damaged(path, str(error)) from None
+        what, todo = (
+            "the index cannot be read: it is truncated, damaged, or not an index of texts",
+            "fetch it again, or build it again",
+        )
+        raise SourceError(what, where=str(path), found=str(error)[:300], todo=todo) from None
 
 
 def _read_header(path: Path, parquet: pq.ParquetFile) -> IndexHeader:
@@ -357,15 +361,6 @@ def _require_sound(index: TextIndex) -> None:
             raise ValueError(fault)
 
 
-def _damaged(path: Path, found: str) -> SourceError:
-    return SourceError(
-        "the index cannot be read: it is truncated, damaged, or not an index of texts",
-        where=str(path),
-        found=found[:300],
-        todo="fetch it again, or build it again",
-    )
-
-
 MIN_BITS, MAX_BITS = 10, 30
 PAIR, POSITIVE = 1, 2  # what a link is: both texts of a row, or a query and a relevant document
 
@@ -429,6 +424,10 @@ class Lookup:
     seed_weights: Array
     pairs: pl.DataFrame
     first_pairs: Array
+
+    def first_entries(self, groups: pl.Series) -> Array:
+        """The first entry of each group."""
+        return self.entries.values[self.entries.offsets[groups]]
 
 
 def arrange_index(index: TextIndex) -> Lookup:

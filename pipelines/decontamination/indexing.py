@@ -9,9 +9,10 @@ system keeps no more of the file than there is room for.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +111,7 @@ def index_tables(
     splits: those to index beside the one that a benchmark evaluates, where a dataset has them. record: see write_index.
 
     Raises UsageError for a split that no dataset has, and for more texts than an index can hold; SourceError for a dataset that
-    lacks a table or a column with texts.
+    lacks a table or a column with texts, and for rows that cannot be read.
     """
     chosen = [_choose_splits(dataset, splits) for dataset in datasets]
     unknown = set(splits).difference(*chosen)
@@ -123,7 +124,11 @@ def index_tables(
         )
     tables: list[IndexTable] = []
     parts = (_index_dataset(dataset, own, tables) for dataset, own in zip(datasets, chosen, strict=True))
-    write_index(output, (entries for part in parts for entries in part), tables, record)
+    try:
+        write_index(output, chain.from_iterable(parts), tables, record)
+    except pl.exceptions.PolarsError as error:
+        where = ", ".join(dataset.dataset for dataset in datasets)
+        raise SourceError("cannot read the rows of a dataset", where=where, found=first_line(error)) from error
     return tables
 
 
@@ -303,6 +308,11 @@ class StoredTexts:
         return texts.zip_with(pl.Series(is_same), pl.repeat(None, len(texts), dtype=pl.String, eager=True))
 
 
+def available_texts(source: StoredTexts | None, entries: Array) -> pl.Series:
+    """The text of each entry, null where it is not available. source: the available texts of the index, if any."""
+    return pl.Series([None] * len(entries), dtype=pl.String) if source is None else source.texts(entries)
+
+
 def write_texts(tables: Sequence[IndexTable], datasets: Sequence[IndexedDataset], path: Path) -> None:
     """Write the texts of an index, in the order of its entries; null where no dataset has them.
 
@@ -401,13 +411,3 @@ def _read_target(target: Target, options: ForeignOptions) -> list[IndexedDataset
         datasets = read_datasets(files, replace(options, keep_ids=True))
     name, revision = dataset_name(target, path), fetched.folder.name if fetched else ""
     return [from_foreign(dataset, name, revision) for dataset in datasets]
-
-
-@contextmanager
-def indexing_rows(names: Sequence[str]) -> Iterator[None]:
-    """While the rows of these datasets are read, raise a SourceError for what polars cannot read."""
-    try:
-        yield
-    except pl.exceptions.PolarsError as error:
-        where = ", ".join(names)
-        raise SourceError("cannot read the rows of a dataset", where=where, found=first_line(error)) from error

@@ -50,7 +50,7 @@ from pipelines.decontamination.fingerprints import (
     words_of,
 )
 from pipelines.decontamination.index_file import PAIR, POSITIVE, Lookup
-from pipelines.decontamination.indexing import StoredTexts, hash_labels
+from pipelines.decontamination.indexing import StoredTexts, available_texts, hash_labels
 from pipelines.decontamination.views import render_views
 
 SIZE_MARGIN = (
@@ -64,13 +64,6 @@ def hash_each(texts: pl.Series, rows: Array, read: Callable[[pl.Series], pl.Seri
     different, inverse = np.unique(rows, return_inverse=True)
     hashes: Array = hash_texts(read(texts.gather(different)))[inverse]
     return hashes
-
-
-def available_texts(lookup: Lookup, source: StoredTexts | None, groups: Array) -> pl.Series:
-    """The text of each group, null where it is not available. source: the available texts of the index, if any."""
-    if source is None:
-        return pl.repeat(None, len(groups), dtype=pl.String, eager=True)
-    return source.texts(lookup.entries.values[lookup.entries.offsets[groups]])
 
 
 def candidate_recall(threshold: float) -> float:
@@ -157,6 +150,7 @@ MATCH_SCHEMA = {
     "unit": pl.String,
     "view": pl.String,
 }
+FOUND_SCHEMA = MATCH_SCHEMA | {"entry": pl.Int64}  # the position of the text in the index
 ORDER = list(MATCH_SCHEMA)[:11]
 TABLE_SCHEMA = {name: MATCH_SCHEMA[name] for name in ("dataset", "version", "config", "split", "column")}
 JOINED = "+"  # between the names of two fields in which a run of words is
@@ -169,7 +163,7 @@ COVERAGE_SCHEMA = {"column": pl.String, "reason": pl.String, "bytes": pl.Int64}
 class BatchMatches:
     """What a scan finds in a batch.
 
-    matches: with the columns of MATCH_SCHEMA, sorted by the first eleven. is_estimated: whether the similarity is estimated,
+    matches: with the columns of FOUND_SCHEMA, sorted by the first eleven. is_estimated: whether the similarity is estimated,
     because the text of the index is not available. unit: `text`, `pair`, `query with positive`, `labelled text` or `labelled
     pair`: what of the index is in the same row of the corpus. view: how the text of the corpus was read: AS_IS, or names joined
     by `+`. short: for texts of fewer than SHORT_WORDS words, the columns group (of the Lookup) and rows: how many rows of the
@@ -329,7 +323,7 @@ def _near_hits(
     numbers of words differ too much.
     """
     groups = near["group"].unique()
-    given = pl.DataFrame({"group": groups, "given": available_texts(lookup, source, groups.to_numpy())})
+    given = pl.DataFrame({"group": groups, "given": available_texts(source, lookup.first_entries(groups))})
     near = near.join(given, on="group", maintain_order="left").with_columns(is_estimated=pl.col("given").is_null())
     known, estimated = near.filter(~pl.col("is_estimated")), near.filter("is_estimated")
     known = known.with_columns(similarity=measure_similarity(texts.gather(known["text"]), known["given"]))
@@ -356,7 +350,7 @@ def _contained(lookup: Lookup, runs: Runs, row_starts: Array, *, parts: bool) ->
 
 def _passages(lookup: Lookup, runs: Runs, row_starts: Array, source: StoredTexts | None) -> pl.DataFrame:
     passages = find_passages(lookup, runs, row_starts)
-    texts = available_texts(lookup, source, passages["group"].to_numpy())
+    texts = available_texts(source, lookup.first_entries(passages["group"]))
     found = passages.select(
         "group",
         "seeds",
@@ -388,11 +382,11 @@ def _list_matches(lookup: Lookup, batch: TextBatch, hits: pl.DataFrame) -> pl.Da
     unit = listed["unit"].replace_strict(UNITS, return_dtype=pl.String)
     first, last = (batch.texts["column"].gather(listed[name]) for name in ("text", "last_text"))
     matches = describe_entries(lookup, at).with_columns(
-        listed["similarity", "is_estimated", "view"].get_columns(),
+        listed["similarity", "is_estimated", "view", "entry"].get_columns(),
         corpus_file=pl.lit(batch.file),
         corpus_row=listed["row"],
         corpus_column=first.zip_with(listed["text"] == listed["last_text"], first + JOINED + last),
         kind=listed["kind"].replace_strict(dict(enumerate(KINDS)), return_dtype=pl.String),
         unit=unit.zip_with(~is_labelled | (listed["unit"] == POSITIVE), "labelled " + unit),
     )
-    return matches.select(*MATCH_SCHEMA).sort(*ORDER)
+    return matches.select(*FOUND_SCHEMA).sort(*ORDER)

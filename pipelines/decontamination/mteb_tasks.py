@@ -19,7 +19,7 @@ from pipelines.checking.data_files import belongs_to
 from pipelines.checking.datasets import ForeignOptions, read_datasets, reading_rows
 from pipelines.checking.targets import fetch_tables
 from pipelines.decontamination.index_file import FORMAT, IndexTable, Record, Unread, join_indexes, read_record
-from pipelines.decontamination.indexing import from_foreign, index_tables, indexing_rows
+from pipelines.decontamination.indexing import from_foreign, index_tables
 from pipelines.hub import client, repository
 from pipelines.mteb_tasks.registry import (
     ALL,
@@ -95,7 +95,7 @@ def _read_dataset(
     Raises SourceError and UsageError where it cannot be read so.
     """
     files = fetch_tables(hub, dataset.path, at, part.parent, subsets=options.subsets, splits=dataset.splits)
-    with reading_rows(files), indexing_rows([dataset.path]):
+    with reading_rows(files):
         found = read_datasets(files, options)
         read = {config for one in found for config, _ in one.own_locations.values()}
         splits = [available_splits(one.task, one.frames) for one in found]

@@ -14,9 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
-import pyarrow as pa
 import yaml
 from msgspec import to_builtins
 
@@ -35,8 +33,8 @@ from pipelines.decontamination.index_file import (
     read_index_header,
     read_record,
 )
-from pipelines.decontamination.indexing import NOT_BUILT
-from pipelines.decontamination.matching import JOINED, KINDS, MATCH_SCHEMA, THRESHOLD, candidate_recall
+from pipelines.decontamination.indexing import NOT_BUILT, available_texts
+from pipelines.decontamination.matching import FOUND_SCHEMA, JOINED, KINDS, THRESHOLD, candidate_recall
 from pipelines.decontamination.scans import TABLE, Scan, Sums, TableSummary, load_scan
 from pipelines.hub.published_indexes import FILE, MARK, IndexFile
 from pipelines.process.files import file_sha256
@@ -305,15 +303,14 @@ def find_examples(scan: Scan) -> dict[tuple[str, ...], list[dict[str, Any]]]:
     known = [name for name in chosen["dataset"].unique() if name in entries]
     hidden = [name for name in known if not permits_derivatives(catalogue.load(entries[name]).license)]
     corpus = _corpus_texts(scan, chosen.filter(~pl.col("dataset").is_in(hidden)))
-    benchmark = _benchmark_texts(scan, chosen)
+    benchmark = available_texts(load_scan(scan.index, scan.texts)[1], chosen["entry"].to_numpy())
     examples: dict[tuple[str, ...], list[dict[str, Any]]] = {}
-    for match in chosen.iter_rows(named=True):
+    for match, other in zip(chosen.iter_rows(named=True), benchmark, strict=True):
         key, column = tuple(match[name] for name in TABLE), match["corpus_column"]
         texts = corpus.get((match["corpus_file"], match["corpus_row"]), {})
         # A run of words that two fields share has the names of both.
         fields = [column] if column in texts else column.rpartition(JOINED)[::2]
         text = " ".join(texts[field] for field in fields if field in texts) or None
-        other = benchmark.get((*key, match["row"]))
         sides = _excerpt(text, other if match["kind"] == "contained" else None, NOT_READ), _excerpt(other)
         if match["dataset"] in hidden:
             sides = NO_DERIVATIVES, NO_DERIVATIVES
@@ -323,13 +320,13 @@ def find_examples(scan: Scan) -> dict[tuple[str, ...], list[dict[str, Any]]]:
 
 def _choose(scan: Scan) -> pl.DataFrame:
     """The matches to show, in the order of TABLE, of KINDS, and of the corpus; each text of the index once."""
-    kept = pl.DataFrame(schema=MATCH_SCHEMA)
+    kept = pl.DataFrame(schema=FOUND_SCHEMA)
     whole_first = pl.col("unit").is_in(["text", "labelled text"])
     for result in scan.results():
         if len(result.matches):
             several = pl.concat([kept, result.matches]).sort(whole_first, maintain_order=True)
             several = several.unique([*TABLE, "row"], keep="first", maintain_order=True)
-            kept = several.group_by(*TABLE, "kind", maintain_order=True).head(EXAMPLES).select(*MATCH_SCHEMA)
+            kept = several.group_by(*TABLE, "kind", maintain_order=True).head(EXAMPLES).select(*FOUND_SCHEMA)
     kind = pl.col("kind").cast(pl.Enum(KINDS))
     return kept.sort(*TABLE, kind, "corpus_file", "corpus_row", "corpus_column", "row").head(MAX_EXAMPLES)
 
@@ -348,21 +345,6 @@ def _corpus_texts(scan: Scan, chosen: pl.DataFrame) -> Mapping[tuple[str, int], 
                 texts.setdefault((partition.file.name, row), {})[column] = text
             if len(batch.texts) and batch.texts["row"][-1] >= rows["corpus_row"][-1]:
                 break
-    return texts
-
-
-def _benchmark_texts(scan: Scan, chosen: pl.DataFrame) -> Mapping[tuple[str, ...], str]:
-    """The available texts of the rows of the index in these matches, by the values of TABLE and the row."""
-    lookup, source = load_scan(scan.index, scan.texts)
-    wanted = chosen.partition_by(TABLE, as_dict=True)
-    texts: dict[tuple[str, ...], str] = {}
-    for at, indexed in enumerate(scan.tables):
-        if source is not None and indexed.key in wanted:
-            entries = np.flatnonzero(lookup.index.columns["table"] == at)
-            names = pl.Series(lookup.index.columns["row"].take(pa.array(entries)), dtype=pl.String)
-            is_wanted = names.is_in(wanted[indexed.key]["row"].implode())
-            found = zip(names.filter(is_wanted), source.texts(entries[is_wanted.to_numpy()]), strict=True)
-            texts |= {(*indexed.key, name): text for name, text in found if text is not None}
     return texts
 
 

@@ -34,6 +34,7 @@ from pipelines.decontamination.index_file import (
 from pipelines.decontamination.indexing import IndexedDataset, StoredTexts, open_texts, write_texts
 from pipelines.decontamination.matching import (
     COVERAGE_SCHEMA,
+    FOUND_SCHEMA,
     KINDS,
     MATCH_SCHEMA,
     TABLE_SCHEMA,
@@ -48,7 +49,7 @@ from pipelines.process.outputs import MARK
 from pipelines.process.resumable import scratch_folder
 
 PARTS = (
-    ("matches", MATCH_SCHEMA),
+    ("matches", FOUND_SCHEMA),
     ("short", {"group": pl.Int64, "rows": pl.Int64}),
     ("coverage", COVERAGE_SCHEMA),
 )  # of BatchMatches, with the columns of each
@@ -115,7 +116,7 @@ def load_scan(index: Path | SharedFile, texts: Path | SharedFile | None) -> tupl
 TABLE = list(TABLE_SCHEMA)
 # The more a row of the corpus shares with a row of the benchmark, the higher.
 UNIT_RANKS = {"text": 0, "labelled text": 1, "pair": 2, "query with positive": 3, "labelled pair": 4}
-FOUND_SCHEMA = pl.Schema(
+FOUND_TEXTS = pl.Schema(
     TABLE_SCHEMA
     | {"row": pl.String}
     | dict.fromkeys(KINDS, pl.Boolean)
@@ -128,7 +129,7 @@ MAX_WAITING = 500_000  # rows of partial sums before they are added up
 class Sums:
     """Sums over a scan.
 
-    found: a row for each text of the index that was found, with the columns of FOUND_SCHEMA: whether it has each kind; unit: a
+    found: a row for each text of the index that was found, with the columns of FOUND_TEXTS: whether it has each kind; unit: a
     value of UNIT_RANKS, the highest; is_estimated: whether all its matches are. short: the columns of `short_texts`. rows,
     texts: of the corpus; rows_found: of the corpus, with a match. unread: what was not read, with the columns of COVERAGE_SCHEMA,
     the most first; files in other formats have the reason `format`. read: the bytes of all texts.
@@ -190,7 +191,7 @@ class Scan:
     def sums(self) -> Sums:
         """What was found of each row of the index, and how much was read."""
         skipped = [(name, "format", size) for name, size in self.corpus.skipped.items()]
-        waiting, short = [pl.DataFrame(schema=FOUND_SCHEMA)], list[pl.DataFrame]()
+        waiting, short = [pl.DataFrame(schema=FOUND_TEXTS)], list[pl.DataFrame]()
         coverage, counts = [pl.DataFrame(skipped, COVERAGE_SCHEMA, orient="row")], Counter[str]()
         for result in self.results():
             rows_found = result.matches.select("corpus_file", "corpus_row").n_unique()
@@ -296,7 +297,7 @@ def _merge(found: pl.DataFrame) -> pl.DataFrame:
         pl.col("matches").sum(),
         pl.col("is_estimated").all(),
     )
-    return merged.select(FOUND_SCHEMA.names()).cast(FOUND_SCHEMA)
+    return merged.select(FOUND_TEXTS.names()).cast(FOUND_TEXTS)
 
 
 @dataclass(frozen=True)
@@ -370,7 +371,10 @@ def write_matches(scan: Scan, path: Path) -> None:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as part, pq.ParquetWriter(part, SCHEMA, compression="zstd", store_schema=False) as writer:
-        matches = (result.matches.to_arrow(compat_level=pl.CompatLevel.oldest()) for result in scan.results())
+        matches = (
+            result.matches.select(*MATCH_SCHEMA).to_arrow(compat_level=pl.CompatLevel.oldest())
+            for result in scan.results()
+        )
         for group in in_groups((table.cast(SCHEMA) for table in matches), GROUP_ROWS):
             writer.write_table(group, row_group_size=GROUP_ROWS)
         writer.add_key_value_metadata({MARK: "matches"})

@@ -35,6 +35,17 @@ def test_ours_finds_every_planted_leak_and_nothing_else(folder: Path, costs: dic
     assert costs["ours"][0].documents == 300
 
 
+@pytest.mark.slow
+def test_ten_thousand_planted_leaks_are_found_and_nothing_else(tmp_path: Path) -> None:
+    prepare(tmp_path, documents=30_000, texts=45_000, leaks=10_000, seed=20)
+    PROGRAMS["ours"].run(tmp_path)
+    found = check_matches(tmp_path, pl.read_parquet(tmp_path / "ours.parquet"))
+    assert found.rows == planted_rows(tmp_path, LEAKS)
+    assert len(found.rows) >= 10_000
+    assert found.listed - found.rows <= planted_rows(tmp_path, {"edited more": 1, "a passage": 1}), "as passages"
+    assert found.wrong == 0
+
+
 @pytest.mark.usefixtures("costs")
 def test_a_match_that_is_none_is_counted(folder: Path) -> None:
     matches = pl.read_parquet(folder / "ours.parquet")

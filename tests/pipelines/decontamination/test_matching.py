@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pipelines.checking.batches import LABEL_SCHEMA, TEXT_SCHEMA, TextBatch
 from pipelines.decontamination.index_file import Lookup, TextIndex, arrange_index
 from pipelines.decontamination.indexing import IndexedDataset
-from pipelines.decontamination.matching import MATCH_SCHEMA, ORDER, find_matches, short_texts
+from pipelines.decontamination.matching import FOUND_SCHEMA, ORDER, find_matches, short_texts
 from tests.support.benchmark_tables import LATIN, classification, index_of, retrieval, sentence, similarity, store_texts
 
 
@@ -68,7 +68,7 @@ def test_a_text_is_found_as_the_strictest_kind_that_it_is(tmp_path: Path, source
     stored = store_texts(lookup.index, [dataset], tmp_path)
     matches = find_matches(lookup, corpus, stored).matches
     assert found(matches, "corpus_row", "kind") == [(0, "exact"), (1, "folded"), (2, "near"), (3, "contained")]
-    assert dict(matches.schema) == MATCH_SCHEMA
+    assert dict(matches.schema) == FOUND_SCHEMA
     assert matches.drop("corpus_row", "kind", "similarity", "is_estimated").unique().height == 1
 
 
@@ -92,6 +92,7 @@ def test_a_match_names_both_sides(tmp_path: Path, source: random.Random) -> None
             "is_estimated": False,
             "unit": "text",
             "view": "as is",
+            "entry": 2,
         }
     ]
 
@@ -306,7 +307,7 @@ def test_an_empty_batch_and_an_empty_index_have_no_matches(tmp_path: Path) -> No
     assert find_matches(empty, batch([{"text": sentence(random.Random(1), 90)}])).matches.is_empty()
     some = lookup_of(tmp_path, classification("reviews", ["one two three four five six"], [0]))
     assert find_matches(some, batch([])).matches.is_empty()
-    assert dict(find_matches(some, batch([])).matches.schema) == MATCH_SCHEMA
+    assert dict(find_matches(some, batch([])).matches.schema) == FOUND_SCHEMA
 
 
 def test_texts_that_are_not_those_of_the_index_are_not_available(tmp_path: Path) -> None:

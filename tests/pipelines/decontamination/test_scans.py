@@ -13,7 +13,7 @@ from pipelines.decontamination.clean import write_clean
 from pipelines.decontamination.engines import Engine, open_checkpoints, run_partitions, scan_digest
 from pipelines.decontamination.index_file import read_index
 from pipelines.decontamination.indexing import index_tables
-from pipelines.decontamination.matching import MATCH_SCHEMA
+from pipelines.decontamination.matching import FOUND_SCHEMA
 from pipelines.decontamination.scans import read_scan, scan_partition
 from tests.support.benchmark_tables import sentence, similarity, store_texts
 from tests.support.foreign import write_json_lines
@@ -52,7 +52,7 @@ def scan(tmp_path: Path, corpus: Path, engine: Engine, size: int) -> pl.DataFram
 
 def test_every_planted_row_is_found_in_every_format_and_nothing_else(tmp_path: Path, corpus: Path) -> None:
     matches = scan(tmp_path, corpus, Engine(), 1 << 30)
-    assert dict(matches.schema) == MATCH_SCHEMA
+    assert dict(matches.schema) == FOUND_SCHEMA
     rows = matches.select(pl.col("corpus_file").str.split("/").list.last(), "corpus_row").unique().sort(pl.all()).rows()
     assert rows == [(name, row) for name in ("a.jsonl", "b.jsonl.gz", "c.parquet") for row in range(0, 300, 10)]
     columns = matches.select("corpus_column", "kind", "unit").unique().sort(pl.all()).rows()
