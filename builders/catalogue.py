@@ -122,7 +122,7 @@ def resolve(names: Iterable[str]) -> list[tuple[Entry, str | None]]:
         (entry, version)
         for entry in entries().values()
         if entry.dataset in chosen
-        for version in (*sorted(chosen[entry.dataset], key=version_key),) or (None,)
+        for version in sorted(chosen[entry.dataset], key=version_key) or (None,)
     ]
 
 

@@ -177,6 +177,7 @@ def test_a_report_of_several_datasets_has_a_section_for_each(
     page = Page(text)
     anchors = [attributes["href"] for tag, attributes in page.elements if tag == "a"]
     assert anchors[:3] == ["#d1", "#d2", "#d3"]
+    assert re.search(r"<h1>3 datasets</h1>\n<p class=.soft.>Checked on \d{4}-\d\d-\d\d with embedding-datasets ", text)
     assert release.manifest.content_sha256 in page.text
     assert '<span class="badge soft">sample, not judged</span>' in text
     assert "not checked" in page.text

@@ -28,7 +28,7 @@ OLD = ROOT / "tests" / "golden" / "old"
 READ = {
     "accept": {"report", "raw_dir", "cache"}, "diff": {"releases"},
     "build": {"raw_dir", "cache", "output", "sign"}, "fetch": {"raw_dir", "cache"}, "doctor": {"cache", "releases"},
-    "check": {"releases", "ledger", "statement", "key", "rules"}, "decide": {"raw_dir", "cache"},
+    "check": {"releases", "ledger", "statement", "key", "rules"}, "decide": {"raw_dir", "cache", "releases"},
     "publish": {"releases", "raw_dir", "cache", "attestation"}, "reproduce": {"raw_dir", "cache", "releases", "sign"},
     "score": {"releases", "raw_dir", "cache"}, "show": {"releases", "raw_dir", "cache"},
     "export": {"releases"}, "site": {"releases"},
