@@ -29,7 +29,7 @@ def test_texts_that_may_not_be_shown_are_in_the_index_as_numbers_alone(
     golden_release: Callable[..., BuildResult], tmp_path: Path
 ) -> None:
     release_dir = golden_release(RIA).release_dir
-    site = build_site(release_dir.parents[1], tmp_path / "site", RIA)
+    site = build_site(release_dir.parents[1], tmp_path / "site", f"{RIA}@{release_dir.name}")
     texts = [
         *pl.read_parquet(release_dir / "corpus" / "*.parquet")["text"],
         *pl.read_parquet(release_dir / "queries" / "*.parquet")["text"],
