@@ -9,6 +9,8 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TypeVar
 
+import polars as pl
+
 from builders import catalogue
 from builders.catalogue import Definition
 from builders.errors import DatasetError, UsageError
@@ -22,8 +24,9 @@ from pipelines.checking.targets import Target, resolve_targets
 from pipelines.checking.verdict import Verdict
 from pipelines.identity import ALLOWED, USUAL
 from pipelines.identity.datasets import Side, compare_datasets, read_target
+from pipelines.library.findings import Findings, TableKey
 from pipelines.library.records import Catalogue, CatalogueEntry, Check, Difference, Release
-from pipelines.library.releases import Location, release_folders
+from pipelines.library.releases import Location, release_folders, require_names
 from pipelines.mteb_tasks.checking import PREFIX, check_task, resolve_tasks
 from pipelines.raw.pins import is_waiting
 
@@ -166,7 +169,18 @@ def _as_check(result: CheckResult) -> Check:
     name = " ".join(filter(None, (report["dataset"], report["subset"], report["version"])))
     problems, notes = tuple(report["problems"]), tuple(_as_python(note) or "" for note in report["notes"])
     verdict = Verdict(**report["verdict"])
-    return Check(name, report["task"], verdict, result.findings, problems, notes, report, result.found)
+    findings = Findings(result.findings, lambda: _tables_of(result))
+    return Check(name, report["task"], verdict, findings, problems, notes, report, result.found)
+
+
+def _tables_of(result: CheckResult) -> dict[TableKey, pl.LazyFrame]:
+    """The tables that findings are about, by the config and split that these name."""
+    pairs = zip(result.findings, result.found, strict=True)
+    return {
+        (finding.config, finding.split): found.tables[found.finding.split]
+        for finding, found in pairs
+        if found.finding.split in found.tables
+    }
 
 
 def _texts(value: str | Sequence[str]) -> tuple[str, ...]:
@@ -175,6 +189,7 @@ def _texts(value: str | Sequence[str]) -> tuple[str, ...]:
 
 def list_catalogue(names: Sequence[str]) -> Catalogue:
     """The datasets that names mean, all of them without a name. Imports the builders of these datasets."""
+    require_names(names)
     definitions = [catalogue.load(entry) for entry, _ in catalogue.resolve(names or ["all"])]
     return Catalogue(_describe(definition) for definition in definitions)
 

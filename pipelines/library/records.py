@@ -16,8 +16,10 @@ import polars as pl
 from builders.errors import UsageError
 from builders.spec import version_key
 from cards.front_matter import config_names, tables_by_config
-from cards.manifest import SEVERITIES, Finding, Manifest, Table
+from cards.manifest import Manifest, Table
 from pipelines.audit.findings import FindingRows, list_rows
+from pipelines.library.findings import Findings, TableKey, count_findings, finding_table, list_findings
+from pipelines.library.html import as_html
 from pipelines.release import folder
 
 if TYPE_CHECKING:
@@ -27,8 +29,6 @@ if TYPE_CHECKING:
     from cards.scores import Scores
     from pipelines.checking.verdict import Verdict
     from pipelines.identity.rows import TableDifference
-
-SHOWN = 8  # findings in a repr
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -74,9 +74,12 @@ class Release:
         return self.manifest.version
 
     @property
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> Findings:
         """The problems that its build found in the rows: each has `kind`, `severity`, `location`, `count`, `examples`."""
-        return self.manifest.findings
+        return Findings(self.manifest.findings, self._locate)
+
+    def _locate(self) -> dict[TableKey, pl.LazyFrame]:
+        return {(config, split): frame for config, splits in self.scan().items() for split, frame in splits.items()}
 
     @property
     def card(self) -> str:
@@ -99,6 +102,26 @@ class Release:
     def scan(self) -> dict[str, dict[str, pl.LazyFrame]]:
         """The same tables as polars LazyFrames, for what does not fit in memory."""
         return folder.scan_tables(self.path, self.manifest.tables)
+
+    def __getitem__(self, key: str | tuple[str, str]) -> pl.DataFrame:
+        """A table, read now: `release["train"]` of the only config, or `release["corpus", "test"]`.
+
+        Raises UsageError, which lists the tables, for one that is not there.
+        """
+        tables = self._by_key()
+        if not isinstance(key, str | tuple) or key not in tables:
+            keys = [list(name) if isinstance(name, tuple) else [name] for name in self._ipython_key_completions_()]
+            raise UsageError(f"{self.name} has no table {key!r}", expected=", ".join(f"release{key}" for key in keys))
+        return folder.scan_table(self.path, tables[key]).collect()
+
+    def _by_key(self) -> dict[str | tuple[str, str], Table]:
+        """The tables by (config, split); of a single config first by split."""
+        tables = self.manifest.tables
+        splits = {table.split: table for table in tables} if len(self.tables) == 1 else {}
+        return splits | {(table.config, table.split): table for table in tables}
+
+    def _ipython_key_completions_(self) -> list[str | tuple[str, str]]:
+        return list(self._by_key())[: len(self.manifest.tables)]
 
     def to_pandas(self, config: str | None = None) -> dict[str, pd.DataFrame]:
         """The tables of one config by split, as pandas DataFrames: `release.to_pandas()["train"]`.
@@ -146,15 +169,24 @@ class Release:
             todo=f'name one: release.{method}("{configs[0]}")',
         )
 
+    @property
+    def _title(self) -> str:
+        marks = [mark for mark in ("sample", "partial") if getattr(self.manifest, mark)]
+        return ", ".join([f"{self.name} {self.version}", self.manifest.task, *marks])
+
+    def _table_rows(self) -> list[tuple[str, int, str]]:
+        """Location, rows and columns of each table."""
+        tables = self.manifest.tables
+        return [(table.location, table.rows, ", ".join(column.name for column in table.columns)) for table in tables]
+
+    def _repr_html_(self) -> str:
+        tables = [("table", "rows", "columns"), *self._table_rows()]
+        notes = (count_findings(self.findings), str(self.path))
+        return as_html(self._title, tables, finding_table(self.findings), notes=notes)
+
     def __repr__(self) -> str:
-        manifest = self.manifest
-        marks = [mark for mark in ("sample", "partial") if getattr(manifest, mark)]
-        tables = [
-            f"  {table.location}: {table.rows:,} rows, columns {', '.join(column.name for column in table.columns)}"
-            for table in manifest.tables
-        ]
-        title = ", ".join([f"{self.name} {self.version}", manifest.task, *marks])
-        return "\n".join([f"<Release {title}", *tables, f"  {_count(self.findings)}", f"  {self.path}>"])
+        tables = [f"  {where}: {rows:,} rows, columns {columns}" for where, rows, columns in self._table_rows()]
+        return "\n".join([f"<Release {self._title}", *tables, f"  {count_findings(self.findings)}", f"  {self.path}>"])
 
 
 @dataclass(frozen=True)
@@ -187,7 +219,8 @@ class Catalogue(tuple[CatalogueEntry, ...]):
 
     __slots__ = ()
 
-    def __repr__(self) -> str:
+    def _rows(self) -> list[tuple[str, ...]]:
+        """The heading and a row for each dataset."""
         heading = ("dataset", "versions", "task", "benchmark", "languages", "license")
         rows = [
             (
@@ -200,8 +233,15 @@ class Catalogue(tuple[CatalogueEntry, ...]):
             )
             for entry in self
         ]
-        widths = [max(map(len, column)) for column in zip(heading, *rows, strict=True)]
-        return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in (heading, *rows))
+        return [heading, *rows]
+
+    def _repr_html_(self) -> str:
+        return as_html(f"datasets: {len(self)}", self._rows())
+
+    def __repr__(self) -> str:
+        rows = self._rows()
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
 
 @dataclass(frozen=True, repr=False)
@@ -217,7 +257,7 @@ class Check:
     dataset: str
     task: str
     verdict: Verdict
-    findings: tuple[Finding, ...]
+    findings: Findings
     problems: tuple[str, ...]
     notes: tuple[str, ...]
     report: Mapping[str, Any] = field(compare=False)
@@ -236,11 +276,18 @@ class Check:
         return pl.concat(listed, how="diagonal_relaxed") if listed else pl.DataFrame()
 
     def __repr__(self) -> str:
-        lines = [f"<Check {self.dataset}, {self.task}: {self.verdict.summary}"]
-        lines += [f"  problem: {problem}" for problem in self.problems]
-        lines += [f"  note: {note}" for note in self.notes]
-        lines += _lines(self.findings)
-        return "\n".join(lines) + ">"
+        lines = [f"  {remark}" for remark in self._remarks()] + list_findings(self.findings)
+        return "\n".join([f"<Check {self._title}", *lines]) + ">"
+
+    def _repr_html_(self) -> str:
+        return as_html(self._title, finding_table(self.findings), notes=self._remarks())
+
+    @property
+    def _title(self) -> str:
+        return f"{self.dataset}, {self.task}: {self.verdict.summary}"
+
+    def _remarks(self) -> list[str]:
+        return [f"problem: {problem}" for problem in self.problems] + [f"note: {note}" for note in self.notes]
 
 
 @dataclass(frozen=True, repr=False)
@@ -263,6 +310,10 @@ class Difference:
     figures: Mapping[str, tuple[Any, Any]]
     equal_figures: int
 
+    def _repr_html_(self) -> str:
+        title, *lines = repr(self).strip("<>").splitlines()
+        return as_html(title, notes=lines)
+
     def __repr__(self) -> str:
         rows = [f"  {table.config}/{table.split}: {table.state}{_counts(table)}" for table in self.tables]
         sides = [
@@ -282,18 +333,3 @@ def _counts(table: TableDifference) -> str:
         return ""
     rows = f", {table.before:,} -> {table.after:,} rows, {table.equal:,} equal"
     return f"{rows}, {table.changed:,} changed, {table.removed:,} removed, {table.added:,} added"
-
-
-def _count(findings: Sequence[Finding]) -> str:
-    """How many findings of each severity there are: `5 findings: 2 warning, 3 info`."""
-    if not findings:
-        return "no findings"
-    severities = [finding.severity for finding in findings]
-    counts = ", ".join(f"{severities.count(severity)} {severity}" for severity in SEVERITIES if severity in severities)
-    return f"{len(findings)} finding{'s' if len(findings) > 1 else ''}: {counts}"
-
-
-def _lines(findings: Sequence[Finding]) -> list[str]:
-    ordered = sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
-    lines = [f"  {row.severity}: {row.kind} in {row.location}, {row.count_text} ({row.share:.1%})" for row in ordered]
-    return lines[:SHOWN] + ([f"  and {len(lines) - SHOWN} more"] if len(lines) > SHOWN else [])

@@ -78,6 +78,7 @@ def build(
     output: Location | None,
 ) -> list[Release]:
     """Build what names mean, as the command does; the first dataset that fails raises, and those before it stay."""
+    require_names(names)
     if limit is not None and limit < 1:
         raise UsageError(f"limit is {limit}", expected="a whole number from 1")
     chosen = (splits,) if isinstance(splits, str) else None if splits is None else tuple(splits)
@@ -95,11 +96,23 @@ def release_folders(output: Location | None = None) -> tuple[Path, ...]:
     return (outputs, cached) if outputs.is_dir() else (cached,)
 
 
+def require_names(names: Sequence[object]) -> None:
+    """Raise UsageError for what is not a text, and so not the name of a dataset."""
+    for name in names:
+        if not isinstance(name, str) or not name:
+            todo = 'ed.catalogue() lists them; for the folder of one, ed.check("DIR")'
+            found = (
+                repr(name) if name is None or isinstance(name, str) else f"a value of the type {type(name).__name__}"
+            )
+            raise UsageError("not the name of a dataset", found=found, expected="a text, such as 'cedr'", todo=todo)
+
+
 def _one_dataset(name: str) -> tuple[Definition, str]:
     """The dataset that a name means, and its version.
 
     Raises UsageError for a name of several datasets, which it lists.
     """
+    require_names([name])
     entries = catalogue.resolve([name])
     if len(entries) > 1:
         raise UsageError(

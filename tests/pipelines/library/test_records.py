@@ -9,9 +9,11 @@ import pytest
 
 from builders.errors import UsageError
 from cards.manifest import Finding
+from pipelines.audit.findings import name_rows
 from pipelines.checking.verdict import Verdict
 from pipelines.library.checks import list_catalogue
-from pipelines.library.records import Check, Release
+from pipelines.library.findings import Findings
+from pipelines.library.records import Check, Difference, Release
 from pipelines.make import BuildResult
 
 
@@ -125,7 +127,13 @@ def test_a_check_shows_its_verdict_and_its_first_findings() -> None:
     findings = [Finding(f"kind_{number}", "info", "default", "test", "text", 1, 0.5) for number in range(9)]
     findings.append(Finding("worst", "error", "default", "test", "", 2, 1.0))
     check = Check(
-        "mine", "STS", Verdict("no problems", "no problems"), tuple(findings), ("a.parquet is missing",), (), {}
+        "mine",
+        "STS",
+        Verdict("no problems", "no problems"),
+        Findings(tuple(findings)),
+        ("a.parquet is missing",),
+        (),
+        {},
     )
     lines = repr(check).splitlines()
     assert lines[0] == "<Check mine, STS: no problems"
@@ -135,3 +143,60 @@ def test_a_check_shows_its_verdict_and_its_first_findings() -> None:
         "  info: kind_0 in default/test.text, 1 (50.0%)",
     ]
     assert lines[-1] == "  and 2 more>"
+
+
+def test_a_table_is_had_by_its_split_or_by_config_and_split(cedr: Release, rubq: Release) -> None:
+    assert cedr["train"].equals(cedr.tables["default"]["train"])
+    assert cedr["default", "test"].height == 16
+    assert rubq["corpus", "test"].height == rubq.manifest.rows["corpus/test"]
+    assert rubq._ipython_key_completions_() == [("corpus", "test"), ("queries", "test"), ("qrels", "test")]
+    with pytest.raises(UsageError, match="cedr-classification has no table 'dev'") as raised:
+        cedr["dev"]
+    assert raised.value.expected == "release['train'], release['test']"
+    with pytest.raises(UsageError, match="no table 'test'") as raised:
+        rubq["test"]
+    assert str(raised.value.expected).startswith("release['corpus', 'test'], release['queries', 'test']")
+    with pytest.raises(UsageError, match="no table slice"):
+        cedr[:5]  # type: ignore[index]
+
+
+def test_findings_are_a_sequence_and_a_frame_with_the_texts_of_their_examples(cedr: Release) -> None:
+    assert cedr.findings[0] == cedr.manifest.findings[0]
+    assert len(cedr.findings) == 6
+    assert repr(cedr.findings).startswith(
+        "6 findings: 1 warning, 5 info\n  warning: invisible_character in default/train.text, 1 (3.4%)"
+    )
+    frame = cedr.findings.to_polars()
+    assert frame["kind"].to_list() == [finding.kind for finding in cedr.findings]
+    [row] = frame.filter(kind="invisible_character").to_dicts()
+    assert (row["examples"], row["count"]) == (["1083436816d77567"], 1)
+    assert row["texts"] == ["По словам сотрудника, \u200bмузей откроется в мае."]
+    assert frame.filter(kind="few_rows_of_label")["texts"].to_list() == [[None, None, None]]  # labels, not rows
+    assert Findings().to_polars().schema == frame.schema
+
+
+@pytest.mark.parametrize("table", [{"id": ["a", "b"], "text": ["one", "two"]}, {"text": ["two", "two"]}])
+def test_the_texts_of_examples_are_found_by_id_or_by_value(table: dict[str, list[str]]) -> None:
+    frame = pl.DataFrame(table)
+    second = name_rows(frame.lazy(), pl.Series([1], dtype=pl.UInt32))[0]  # of two equal rows, with `-2` at its end
+    finding = Finding("near_duplicate", "info", "default", "test", "", 1, 0.5, examples=(second, "gone"))
+    findings = Findings((finding,), lambda: {("default", "test"): frame.lazy()})
+    assert findings.to_polars()["texts"].to_list() == [["two", None]]
+
+
+def test_what_a_notebook_shows_has_the_facts_and_no_markup_of_the_data(cedr: Release) -> None:
+    shown = cedr._repr_html_()
+    assert "<td>default/train</td><td>29</td><td>text, label, source</td>" in shown
+    assert "6 findings: 1 warning, 5 info" in shown
+    assert "<td>cedr-classification</td>" in list_catalogue(["cedr"])._repr_html_()
+    hostile = "<script>alert(1)</script>\u202e"
+    findings = Findings(tuple(Finding(hostile, "info", hostile, "", "", 1, 1.0, detail=hostile) for _ in range(60)))
+    check = Check(hostile, "STS", Verdict("no problems", hostile), findings, (hostile,), (hostile,), {})
+    sides = {"dataset": None, "version": None, "name": hostile}
+    difference = Difference(False, [hostile], sides, sides, "", [], [], {}, 0)
+    for page in (check._repr_html_(), findings._repr_html_(), difference._repr_html_()):
+        assert "<script" not in page
+        assert "\u202e" not in page
+        assert "&lt;script&gt;" in page
+    assert check._repr_html_().count("<tr>") == 1 + 48
+    assert "<p>and 12 more</p>" in check._repr_html_()

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import embedding_datasets as ed
 from builders.errors import ReleaseError, SourceError, UsageError
 from pipelines.library import releases
 from pipelines.release.folder import read_manifest
@@ -190,3 +191,20 @@ def test_a_build_of_a_source_returns_all_of_its_datasets(cache: Path) -> None:
     assert [release.name for release in build("rubq", sample=True)] == ["rubq-reranking", "rubq-retrieval"]
     with pytest.raises(UsageError, match="limit is 0"):
         build("terra", limit=0)
+
+
+@pytest.mark.parametrize("call", [ed.load, ed.build, ed.catalogue])
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [(None, "None"), ("", "''"), (["cedr"], "a value of the type list"), (3, "a value of the type int")],
+)
+def test_what_is_not_a_name_is_a_usage_error_in_words(call: Callable[[Any], object], name: object, found: str) -> None:
+    with pytest.raises(UsageError, match="not the name of a dataset") as raised:
+        call(name)
+    assert raised.value.found == found
+
+
+@pytest.mark.parametrize("call", [ed.check, lambda data: ed.diff(data, data)])
+def test_nothing_is_not_a_dataset(call: Callable[[Any], object]) -> None:
+    with pytest.raises(UsageError, match="not a dataset"):
+        call(None)
