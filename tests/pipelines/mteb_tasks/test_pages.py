@@ -22,7 +22,11 @@ def test_a_benchmark_is_one_table_with_a_row_for_each_task_and_why_one_could_not
     publish(hub, "BuiltBenchReranking", parts(top_ranked=candidates, queries={"_id": ["q1"], "text": ["what is rain"]}))
     done = run("check", "mteb:BuiltBench(eng)", cwd=Path.cwd())
     assert done.returncode == 3
-    heading, _, *rows = done.stdout[done.stdout.index("\ntask  ") + 1 :].splitlines()
+    heading, _, *rows, blank, summary = done.stdout[done.stdout.index("\ntask  ") + 1 :].splitlines()
+    assert (blank, summary.partition(";")[0]) == (
+        "",
+        "4 datasets: warnings 1, not checked 1, compromised 1, defective 1",
+    )
     assert heading.split() == ["task", "type", "rows", "verdict", "warnings", "worst", "finding"]
     cells = [[cell.strip() for cell in row.split("  ") if cell] for row in rows]
     p2p, s2s, retrieval, reranking = cells
