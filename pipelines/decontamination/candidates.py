@@ -95,6 +95,8 @@ def find_near_texts(lookup: Lookup, runs: Runs) -> pl.DataFrame:
     for band, numbers in enumerate(lookup.bands):
         searched = np.flatnonzero(may_have[band, rows])
         starts[band, searched], stops[band, searched] = numbers.ranges(bands[rows[searched], band])
+    is_enough = (stops > starts).sum(axis=0) >= MIN_COMMON_BANDS
+    rows, starts, stops = rows[is_enough], starts[:, is_enough], stops[:, is_enough]
     part_of_row = np.cumsum((stops - starts).sum(axis=0)) // EXPANDED_SETS
     parts = []
     for part in np.split(np.arange(len(rows)), np.flatnonzero(np.diff(part_of_row)) + 1):
