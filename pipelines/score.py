@@ -21,7 +21,8 @@ EXAMPLES = """\
   embedding-datasets score terra --model intfloat/multilingual-e5-small    any model of sentence-transformers or mteb
 
 Baselines need: pip install 'embedding-datasets[scores]'
-Models need:    pip install torch==2.13.0 'embedding-datasets[models]'
+Models need:    pip install torch==2.13.0, then
+                pip install 'embedding-datasets[models]'
 
 A baseline understands nothing: it guesses, counts words or reads one side of a
 pair. What a model scores above the best one is what the benchmark measures."""
