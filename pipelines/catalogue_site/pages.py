@@ -159,13 +159,17 @@ def _environment() -> jinja2.Environment:
     environment = html_environment(TEMPLATES)
     environment.filters["json"] = lambda value: Markup(as_json(value).decode())  # noqa: S704 - has no `<`
     environment.filters["kind_name"] = kind_name
-    environment.globals["address"] = ""
+    environment.globals.update(address="", docs=False)
     return environment
 
 
-def set_address(address: str) -> None:
-    """Where the site will be on the web: previews of links load its picture only from a whole address. Empty where unknown."""
-    _environment().globals["address"] = address and f"{address.rstrip('/')}/"
+def set_site(address: str, *, docs: bool) -> None:
+    """What all pages of a site have in common.
+
+    address: where it will be on the web, empty where unknown: previews of links load its picture only from a whole address. docs:
+    whether the documentation is in `docs/`, to which the pages about all datasets then link.
+    """
+    _environment().globals.update(address=address and f"{address.rstrip('/')}/", docs=docs)
 
 
 MAX_POSITIVES = 10  # queries with more are one bar

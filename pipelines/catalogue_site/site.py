@@ -12,7 +12,7 @@ from pipelines.catalogue_site.lists import compare_versions
 from pipelines.catalogue_site.pages import (
     built_mark,
     copy_assets,
-    set_address,
+    set_site,
     write_changes_page,
     write_index,
     write_page,
@@ -56,7 +56,7 @@ def write_site(
     Raises UsageError for a folder that holds anything else and for documentation that cannot be built here, ReleaseError for a
     release that cannot be read and for a full disk.
     """
-    set_address(address)
+    set_site(address, docs=docs)
     output = output.absolute()
     output.parent.mkdir(parents=True, exist_ok=True)
     with locked(output.parent / f".{output.name}.lock", output.name, remove=True):
@@ -72,8 +72,6 @@ def write_site(
                 ]
             copy_assets(site_dir / "assets")
             write_index(site_dir, written)
-            if docs:
-                _link_documentation(site_dir)
             releases = [data for _, versions in written for data in versions]
             index = write_text_index(site_dir / "search", releases)
             write_sides(site_dir / "sides", releases, index)
@@ -113,14 +111,6 @@ def _write_changes(
     differing, _ = compare_figures(old.release.release_dir, new.release.release_dir)
     figures = [(name, *values) for name, values in differing.items()]
     write_changes_page(site_dir, old, new, changes, figures, versions=versions, older=older)
-
-
-def _link_documentation(site_dir: Path) -> None:
-    """Add the documentation to the tabs of the pages that list datasets."""
-    for name in ("index.html", "catalogue.html"):
-        before, tabs, after = (site_dir / name).read_text("utf-8").partition('<nav class="tabs"')
-        linked = after.replace("</nav>", '<a href="docs/index.html">Documentation</a>\n</nav>', 1)
-        (site_dir / name).write_text(f"{before}{tabs}{linked}", "utf-8")
 
 
 def _write_marker(site_dir: Path, releases: Sequence[ReleaseData]) -> None:

@@ -68,7 +68,7 @@ def test_the_command_writes_it_beside_the_catalogue(tmp_path: Path, golden_relea
     releases = golden_release("rubq-reranking").release_dir.parents[1]
     done = run("site", "rubq-reranking", "--docs", "--releases", str(releases), "--output", str(tmp_path / "site"))
     assert done.returncode == 0, done.stderr
-    for name in ("index.html", "catalogue.html"):
+    for name in ("index.html", "catalogue.html", "search.html", "compare.html"):
         tabs = re.search(r'(?s)<nav class="tabs".*?</nav>', (tmp_path / "site" / name).read_text("utf-8"))
         assert tabs
         assert '<a href="docs/index.html">Documentation</a>' in tabs[0]
