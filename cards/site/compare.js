@@ -32,10 +32,10 @@ function sectionElement(title, one, other, names) {
 
 // A row by its number in all columns, with a link to it where it is shown.
 function placeElement(row) {
-  const column = viewer.columns.filter(({ first }) => first <= row).pop();
+  const column = findColumn(row);
   const release = viewer.releases[column.release];
   const text = `${column.config === "default" ? "" : `${column.config} / `}${column.split} / ${column.column}, row ${count(row - column.first + 1)}`;
-  return release.withheld ? `${text} (not shown here: the licence does not permit it)` : make("a", { href: `${release.path}/rows.html#table=${column.table + 1}&position=${row - column.first}`, text });
+  return release.withheld ? `${text} (not shown here: the licence does not permit it)` : make("a", { href: rowAddress(column, row - column.first), text });
 }
 
 function sharedElement(found, names, turned) {

@@ -28,6 +28,15 @@ function loadPage(list, page) {
   return records;
 }
 
+// Of the pages about several releases: the column that has a row, by its number in all columns, and the address of the row.
+function findColumn(row) {
+  return viewer.columns.filter(({ first }) => first <= row).pop();
+}
+
+function rowAddress(column, position) {
+  return `${viewer.releases[column.release].path}/rows.html#table=${column.table + 1}&position=${position}`;
+}
+
 function loadScript(path, key) {
   return new Promise((resolve, reject) => {
     const script = document.createElement("script");

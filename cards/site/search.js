@@ -26,7 +26,7 @@ async function findRows(scripts, high, fits) {
   for (let at = 0; at < numbers.byteLength; at += 20) {
     if (!fits(numbers.getUint32(at + 4, true), numbers.getUint32(at, true))) continue;
     const row = numbers.getUint32(at + 8, true);
-    const column = viewer.columns.filter(({ first }) => first <= row).pop();
+    const column = findColumn(row);
     found.push({ column, position: row - column.first, rows: numbers.getUint32(at + 12, true), words: numbers.getUint16(at + 16, true), end: numbers.getUint16(at + 18, true) });
   }
   return found;
@@ -63,7 +63,7 @@ function rowLinks({ column, rows, total }) {
   const cell = make("td", {});
   rows.forEach(({ position }, index) => {
     const text = count(position + 1);
-    const href = `${release.path}/rows.html#table=${column.table + 1}&position=${position}`;
+    const href = rowAddress(column, position);
     cell.append(index ? ", " : "", release.withheld ? text : make("a", { href, text, "aria-label": `row ${text}` }));
   });
   if (total > rows.length) cell.append(` of ${plural(total, "row")} that are equal ignoring case, punctuation, white space`);

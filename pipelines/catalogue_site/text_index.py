@@ -40,7 +40,6 @@ from pipelines.decontamination.indexing import table_texts
 from pipelines.process.stages import stage
 from pipelines.release.folder import scan_tables
 
-FOLDING = 1  # of builders.shaping.folding
 WINDOW_RUNS, MAX_RUNS = 4, 6
 MAX_ROWS, MAX_TEXTS = 10, 64
 MAX_EXAMPLES = 20  # of the texts that two releases share
@@ -65,11 +64,13 @@ class TextColumn:
 
 @dataclass
 class SharedTexts:
-    """What two releases share. texts: how many texts. long: of five words or more. examples: a row of each with the same text."""
+    """What two releases share. texts: how many texts. long: of SHORT_WORDS words or more. examples: whether a text is shorter,
+    and a row of each release with it.
+    """
 
     texts: int = 0
     long: int = 0
-    examples: tuple[tuple[int, int], ...] = ()
+    examples: tuple[tuple[bool, int, int], ...] = ()
 
 
 @dataclass(frozen=True)
