@@ -282,6 +282,15 @@ def score_text(scored: Baseline | ModelScore) -> str:
     return f"{scored.score:.1f}" + ("" if scored.low is None else f" ({scored.low:.1f} to {scored.high:.1f})")
 
 
+def list_scores(scores: Scores) -> list[tuple[str, str, str, Baseline | ModelScore]]:
+    """Models and baselines, the best first: its name, what it is (of a model its weights), the labels that it sees, the score."""
+    rows: list[tuple[str, str, str, Baseline | ModelScore]] = [
+        (model.model, model.weights, "as the task gives", model) for model in scores.models
+    ]
+    rows += [(one.name, BASELINES.get(one.name, ""), LABELS[one.labels], one) for one in scores.baselines]
+    return sorted(rows, key=lambda row: -row[3].score)
+
+
 def metric_name(metric: str) -> str:
     """What a metric of mteb is called: `nDCG@10`."""
     return METRICS.get(metric, metric)

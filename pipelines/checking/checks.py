@@ -1,7 +1,8 @@
 """Checks a release against its manifest, and audits the rows of releases and of any other dataset."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -274,19 +275,36 @@ def check_tables(
     Raises SourceError where a table cannot be read or none has a task type, UsageError where the task type is ambiguous or there
     are several subsets.
     """
+    with reading_frames(name):
+        datasets = read_frames(tables, name, options)
+        _require_one(name, datasets)
+        return check_foreign(name, name, datasets[0], options, language_sample)
+
+
+@contextmanager
+def reading_frames(name: str) -> Iterator[None]:
+    """While the rows of tables in memory are read, raise a SourceError for what cannot be read. name: of the tables."""
+    try:
+        yield
+    except pl.exceptions.PolarsError as error:
+        raise SourceError("cannot read the rows of a table", where=name, found=first_line(error)) from error
+
+
+def read_frames(
+    tables: Mapping[str, Mapping[str, pl.LazyFrame]], name: str, options: ForeignOptions
+) -> list[ForeignDataset]:
+    """The datasets in tables in memory, one for each subset; only those of the options, if they name some.
+
+    Raises UsageError where no config belongs to a subset that is named, and what read_tables raises.
+    """
     selected = {
-        config: splits
+        config: dict(splits)
         for config, splits in tables.items()
         if not options.subsets or any(belongs_to(config, subset) for subset in options.subsets)
     }
     if not selected:
         raise UsageError(f"no subset {options.subsets[0]!r}", where=name, found=f"configs: {', '.join(tables)}")
-    try:
-        datasets = read_tables(selected, name, {}, options, {})
-        _require_one(name, datasets)
-        return check_foreign(name, name, datasets[0], options, language_sample)
-    except pl.exceptions.PolarsError as error:
-        raise SourceError("cannot read the rows of a table", where=name, found=first_line(error)) from error
+    return read_tables(selected, name, {}, options, {})
 
 
 def _require_one(name: str, datasets: Sequence[ForeignDataset]) -> None:

@@ -12,7 +12,14 @@ from builders.spec import version_key
 from cards.front_matter import parse_front_matter
 from cards.manifest import Manifest
 from pipelines.checking.data_files import all_paths, resolve_tables
-from pipelines.checking.datasets import DatasetFiles
+from pipelines.checking.datasets import (
+    DatasetFiles,
+    ForeignDataset,
+    ForeignOptions,
+    find_files,
+    read_datasets,
+    reading_rows,
+)
 from pipelines.hub import client, repository
 from pipelines.hub.client import HubClient
 from pipelines.hub.repository import Snapshot
@@ -179,6 +186,20 @@ def dataset_name(target: Target, path: Path) -> str:
     if target.repository is not None:
         return target.repository[0]
     return path.name if target.file else path.resolve().name
+
+
+def read_dataset(target: Target, options: ForeignOptions) -> Path | tuple[str, str, list[ForeignDataset]]:
+    """A release as its folder; of any other dataset its name, its commit if it is on the Hub, and its rows, for each subset.
+
+    Raises what locate_target and read_datasets raise.
+    """
+    path, fetched = (target.file, None) if target.file else locate_target(target, options.subsets)
+    if (path / MANIFEST).exists():
+        return path
+    files = find_files(path, options.subsets)
+    with reading_rows(files):
+        datasets = read_datasets(files, options)
+    return dataset_name(target, path), fetched.folder.name if fetched else "", datasets
 
 
 def resolve_release(name: str, releases: Path = Path("outputs"), cache: Path | None = None) -> Path:

@@ -31,8 +31,8 @@ from pipelines.audit.copies.shingles import Array
 from pipelines.audit.findings import hash_values
 from pipelines.audit.tables import Frames, available_splits, count_rows, model_inputs, row_id, text_layouts
 from pipelines.checking.batches import label_texts
-from pipelines.checking.datasets import ForeignDataset, ForeignOptions, find_files, read_datasets, reading_rows
-from pipelines.checking.targets import Target, dataset_name, define_release, locate_target, resolve_targets
+from pipelines.checking.datasets import ForeignDataset, ForeignOptions
+from pipelines.checking.targets import Target, define_release, read_dataset, resolve_targets
 from pipelines.decontamination.fingerprints import fingerprint_texts
 from pipelines.decontamination.index_file import (
     IndexTable,
@@ -403,11 +403,5 @@ def available_releases(tables: Iterable[IndexTable], releases: Path) -> list[Ind
 
 
 def _read_target(target: Target, options: ForeignOptions) -> list[IndexedDataset]:
-    path, fetched = (target.file, None) if target.file else locate_target(target, options.subsets)
-    if (path / MANIFEST).exists():
-        return [from_release(path)]
-    files = find_files(path, options.subsets)
-    with reading_rows(files):
-        datasets = read_datasets(files, replace(options, keep_ids=True))
-    name, revision = dataset_name(target, path), fetched.folder.name if fetched else ""
-    return [from_foreign(dataset, name, revision) for dataset in datasets]
+    read = read_dataset(target, replace(options, keep_ids=True))
+    return [from_release(read)] if isinstance(read, Path) else [from_foreign(dataset, *read[:2]) for dataset in read[2]]

@@ -47,13 +47,11 @@ def check(
     output: Location | None,
 ) -> Check:
     """Check a release, a folder, a file, a repository of the Hub, a dataset of the catalogue, or tables in memory."""
-    if task is not None and task not in TYPES:
-        raise UsageError(f"unknown task type {task!r}", expected=", ".join(TYPES))
     if scale is not None and not (scale[0] < scale[1] and all(map(math.isfinite, scale))):
         raise UsageError(f"scale is {scale}", expected="two numbers, the lower one first")
     if audit_language not in ("sample", "all"):
         raise UsageError(f"audit_language is {audit_language!r}", expected="'sample' or 'all'")
-    options = ForeignOptions(task, _texts(language), _texts(subset), scale, columns)
+    options = replace(foreign_options(task, subset, columns), languages=as_texts(language), scale=scale)
     options = with_rules(options, Path(rules)) if rules else options
     options = replace(options, profiler=load_profiler(for_programs=True)) if profile else options
     sample = None if audit_language == "all" else SAMPLE
@@ -61,13 +59,20 @@ def check(
         return _as_check(
             check_release(data.path, language_sample=sample, rules=options.rules, profiler=options.profiler)
         )
-    with _in_python():
+    with in_python():
         if not isinstance(data, str | PathLike):
             return _as_check(check_tables(as_tables(data), "frames", options, language_sample=sample))
         if str(data).startswith(PREFIX):
             return _as_check(_check_task(str(data), options, sample))
-        [result] = check_target(_target(fspath(data), output), options, language_sample=sample, single=True)
+        [result] = check_target(find_target(fspath(data), output), options, language_sample=sample, single=True)
     return _as_check(result)
+
+
+def foreign_options(task: str | None, subset: str | Sequence[str], columns: Mapping[str, str]) -> ForeignOptions:
+    """How the rows of others are read. Raises UsageError for an unknown task type."""
+    if task is not None and task not in TYPES:
+        raise UsageError(f"unknown task type {task!r}", expected=", ".join(TYPES))
+    return ForeignOptions(task, subsets=as_texts(subset), columns=columns)
 
 
 def _check_task(name: str, options: ForeignOptions, language_sample: int | None) -> CheckResult:
@@ -75,23 +80,25 @@ def _check_task(name: str, options: ForeignOptions, language_sample: int | None)
     if given := [key for key in ("task", "languages", "columns", "scale") if getattr(options, key)]:
         what = "mteb says how its tasks are read"
         raise UsageError(what, where=name, found=", ".join(given), todo="leave out task, language, columns, scale")
-    [target] = _only(name, resolve_tasks(name), "tasks", lambda target: target.name)
-    [result] = _only(
+    [target] = require_one(name, resolve_tasks(name), "tasks", lambda target: target.name)
+    [result] = require_one(
         name, check_task(target, options, language_sample=language_sample), "subsets", lambda one: one.report["subset"]
     )
     return result
 
 
 @contextmanager
-def _in_python() -> Iterator[None]:
-    """Name arguments instead of options of the command in the errors that are raised."""
+def in_python(names: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Name arguments instead of options of the command in the errors that are raised. names: of files that are not the user's."""
     try:
         yield
     except DatasetError as error:
-        parts = {name: _as_python(getattr(error, name)) for name in ("where", "found", "expected", "todo")}
-        raise type(error)(_as_python(error.what) or "", **parts) from error
+        parts = {name: as_python(getattr(error, name)) for name in ("where", "found", "expected", "todo")}
+        parts["where"] = (names or {}).get(error.where or "", parts["where"])
+        raise type(error)(as_python(error.what) or "", **parts) from error
 
 
+ARGUMENTS = {"releases": "output", "benchmark": "benchmarks"}
 OPTIONS = (
     (
         re.compile(r"(--map \S+?=[^\s;,:]+(?: --map \S+?=[^\s;,:]+)*)"),
@@ -101,10 +108,11 @@ OPTIONS = (
     (re.compile(r"--profile"), lambda _: "profile=True"),
     (re.compile(r"--scale LOW HIGH"), lambda _: "scale=(low, high)"),
     (re.compile(r"--map"), lambda _: "columns"),
+    (re.compile(r"--(releases|benchmark|text|index)\b"), lambda match: ARGUMENTS.get(match[1], match[1])),
 )
 
 
-def _as_python(text: str | None) -> str | None:
+def as_python(text: str | None) -> str | None:
     """A part of an error with the arguments of `check` in place of the options of the command."""
     for pattern, argument in OPTIONS if text else ():
         text = pattern.sub(argument, text or "")
@@ -126,11 +134,11 @@ def diff(
     output: Location | None,
 ) -> Difference:
     """What differs between two datasets; see embedding_datasets."""
-    allowed = (*USUAL, *_texts(allow))
+    allowed = (*USUAL, *as_texts(allow))
     if unknown := [word for word in allowed if word not in ALLOWED]:
         raise UsageError(f"unknown kind of difference: allow={unknown[0]!r}", expected=", ".join(ALLOWED))
-    options = ForeignOptions(task, (), _texts(subset), None, columns)
-    with _in_python():
+    options = foreign_options(task, subset, columns)
+    with in_python():
         sides = [_side(data, options, output) for data in (a, b)]
         return Difference(**compare_datasets(sides[0], sides[1], options, allowed))
 
@@ -140,23 +148,23 @@ def _side(data: object, options: ForeignOptions, output: Location | None) -> Sid
     if isinstance(data, Release):
         return read_target(Target(str(data.path), data.path), options)
     if isinstance(data, str | PathLike):
-        return read_target(_target(fspath(data), output), options)
+        return read_target(find_target(fspath(data), output), options)
     return Side("frames", "in memory", as_tables(data), {})
 
 
-def _target(name: str, output: Location | None) -> Target:
+def find_target(name: str, output: Location | None) -> Target:
     """The one dataset that a name means; one of the catalogue in the first of the folders of releases that has it."""
     if not name:  # as a path, it would be the current folder
         raise UsageError("an empty name", expected="a folder, a file, ORG/NAME@REVISION or a dataset")
     for folder_dir in release_folders(output):
         targets = resolve_targets(name, folder_dir)
-        [target] = _only(name, targets, "datasets", lambda target: target.name)
+        [target] = require_one(name, targets, "datasets", lambda target: target.name)
         if target.folder is None or target.folder.is_dir():
             break
     return target
 
 
-def _only(name: str, found: Sequence[Item], kind: str, describe: Callable[[Item], str]) -> Sequence[Item]:
+def require_one(name: str, found: Sequence[Item], kind: str, describe: Callable[[Item], str]) -> Sequence[Item]:
     """What a name means. Raises UsageError where that is several."""
     if len(found) > 1:
         names = ", ".join(map(describe, found[:20]))
@@ -167,7 +175,7 @@ def _only(name: str, found: Sequence[Item], kind: str, describe: Callable[[Item]
 def _as_check(result: CheckResult) -> Check:
     report = result.report
     name = " ".join(filter(None, (report["dataset"], report["subset"], report["version"])))
-    problems, notes = tuple(report["problems"]), tuple(_as_python(note) or "" for note in report["notes"])
+    problems, notes = tuple(report["problems"]), tuple(as_python(note) or "" for note in report["notes"])
     verdict = Verdict(**report["verdict"])
     findings = Findings(result.findings, lambda: _tables_of(result))
     return Check(name, report["task"], verdict, findings, problems, notes, report, result.found)
@@ -183,7 +191,7 @@ def _tables_of(result: CheckResult) -> dict[TableKey, pl.LazyFrame]:
     }
 
 
-def _texts(value: str | Sequence[str]) -> tuple[str, ...]:
+def as_texts(value: str | Sequence[str]) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 

@@ -10,6 +10,7 @@ from builders.tasks import TYPES
 from cards.manifest import SEVERITIES, Finding
 from pipelines.audit.findings import DIGITS, hash_values
 from pipelines.audit.tables import row_id
+from pipelines.checking.text import by_severity
 from pipelines.library.html import as_html
 from pipelines.release.examples import BETWEEN
 
@@ -52,8 +53,9 @@ class Findings(Sequence[Finding]):
         `examples` (the names of up to five rows), `texts` (the text of each of these; null where it is not a row of the table).
 
         Example:
-            >>> findings = ed.load("cedr", sample=True).findings
-            >>> findings.to_polars().filter(kind="mixed_alphabets")["texts"][0][0]
+            >>> findings = ed.load("cedr", sample=True).findings.to_polars()
+            >>> findings.filter(kind="personal_data")["texts"].to_list()
+            [['@pochta_ozero три недели ждала посылку, а внутри <пусто>, вот так сюрприз']]
         """
         rows = [[getattr(finding, name) for name in SCHEMA] for finding in self.items]
         frame = pl.DataFrame([[*row[:-1], list(row[-1])] for row in rows], list(SCHEMA.items()), orient="row")
@@ -110,13 +112,9 @@ def count_findings(findings: Sequence[Finding]) -> str:
     return f"{len(findings)} finding{'s' if len(findings) > 1 else ''}: {counts}"
 
 
-def _ordered(findings: Sequence[Finding]) -> list[Finding]:
-    return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
-
-
 def list_findings(findings: Sequence[Finding]) -> list[str]:
     """The first SHOWN findings as lines, errors first."""
-    rows = _ordered(findings)
+    rows = by_severity(findings)
     lines = [f"  {row.severity}: {row.kind} in {row.location}, {row.count_text} ({row.share:.1%})" for row in rows]
     return lines[:SHOWN] + ([f"  and {len(lines) - SHOWN} more"] if len(lines) > SHOWN else [])
 
@@ -125,6 +123,6 @@ def finding_table(findings: Sequence[Finding]) -> list[Sequence[object]]:
     """The findings as rows of a table with a heading, errors first."""
     rows = [
         (row.severity, row.kind, row.location, row.count_text, f"{row.share:.1%}", row.detail)
-        for row in _ordered(findings)
+        for row in by_severity(findings)
     ]
     return [("severity", "finding", "where", "count", "share", "detail"), *rows]

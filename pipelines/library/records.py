@@ -17,6 +17,7 @@ from builders.errors import UsageError
 from builders.spec import version_key
 from cards.front_matter import config_names, tables_by_config
 from cards.manifest import Manifest, Table
+from cards.scores import Scores, describe_profile, describe_shortcut, list_scores, metric_name, score_text
 from pipelines.audit.findings import FindingRows, list_rows
 from pipelines.library.findings import Findings, TableKey, count_findings, finding_table, list_findings
 from pipelines.library.html import as_html
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     import datasets
     import pandas as pd
 
-    from cards.scores import Scores
     from pipelines.checking.verdict import Verdict
+    from pipelines.decontamination.scans import TableSummary
     from pipelines.identity.rows import TableDifference
 
 
@@ -288,6 +289,100 @@ class Check:
 
     def _remarks(self) -> list[str]:
         return [f"problem: {problem}" for problem in self.problems] + [f"note: {note}" for note in self.notes]
+
+
+@dataclass(frozen=True, repr=False)
+class ScoreReport:
+    """What baselines and models score on a dataset.
+
+    dataset: its name. scores: all of them, with shortcuts and the metric. path: the release that they are written into; None for
+    another dataset. notes: what was left out or interpreted.
+    """
+
+    dataset: str
+    scores: Scores
+    path: Path | None
+    notes: tuple[str, ...] = ()
+
+    def to_polars(self) -> pl.DataFrame:
+        """The scores as a frame, the best first.
+
+        Columns: `name`, `what` (of a model its weights), `labels` (which it learns from), `metric`, `score` (times 100), `low`,
+        `high` (the 95 % interval; null where there is none).
+        """
+        names, numbers = ("name", "what", "labels", "metric"), ("score", "low", "high")
+        schema = pl.Schema(dict.fromkeys(names, pl.String()) | dict.fromkeys(numbers, pl.Float64()))
+        rows = [
+            (*row, getattr(score, "metric", self.scores.metric), score.score, score.low, score.high)
+            for *row, score in list_scores(self.scores)
+        ]
+        return pl.DataFrame(rows, schema, orient="row")
+
+    @property
+    def _title(self) -> str:
+        return f"{self.dataset}: {metric_name(self.scores.metric)} on {self.scores.split}, times 100"
+
+    def _remarks(self) -> list[str]:
+        remarks = [describe_shortcut(shortcut).replace("**", "") for shortcut in self.scores.shortcuts]
+        remarks += [f"shortcuts were not looked for: {self.scores.unasked}"] if self.scores.unasked else []
+        remarks += [*describe_profile(self.scores), *(f"note: {note}" for note in self.notes)]
+        return remarks + ([f"written into {self.path}"] if self.path else [])
+
+    def _repr_html_(self) -> str:
+        rows = [(*row, score_text(score)) for *row, score in list_scores(self.scores)]
+        return as_html(self._title, [("name", "what it is", "labels seen", "score"), *rows], notes=self._remarks())
+
+    def __repr__(self) -> str:
+        rows = [f"{score_text(score)} {name}, {what}" for name, what, _, score in list_scores(self.scores)]
+        return "\n  ".join([f"<ScoreReport {self._title}", *rows, *self._remarks()]) + ">"
+
+
+@dataclass(frozen=True, repr=False)
+class ScanReport:
+    """Which texts of benchmarks a corpus has.
+
+    corpus: what was read of it, in words. rows, rows_found: of the corpus, and those with a text of the benchmarks. tables: what
+    was found of each table. matches: a row for each match, with the columns of docs/contamination.md. remarks: what was not read,
+    not found or estimated.
+    """
+
+    corpus: str
+    rows: int
+    rows_found: int
+    tables: tuple[TableSummary, ...]
+    matches: pl.DataFrame
+    remarks: tuple[str, ...]
+
+    def to_polars(self) -> pl.DataFrame:
+        """What was found of each table of the benchmarks, as a frame.
+
+        Columns: `dataset`, `version`, `config`, `split`, `column`, `rows` (of the table), `exact`, `folded`, `near`, `contained`,
+        `passage` (how many of its rows were found, each by its strictest kind), `share` (of its rows that were found, 0 to 1).
+        """
+        names = ("dataset", "version", "config", "split", "column", "rows")
+        return pl.DataFrame(
+            [
+                {name: getattr(found.table, name) for name in names} | dict(found.kinds) | {"share": found.share}
+                for found in self.tables
+            ]
+        )
+
+    @property
+    def _title(self) -> str:
+        return f"{self.rows_found:,} of {self.rows:,} rows with texts of the benchmarks; read: {self.corpus}"
+
+    def _repr_html_(self) -> str:
+        frame = self.to_polars().filter(pl.col("share") > 0).with_columns(pl.col("share").round(4))
+        return as_html(self._title, [frame.columns, *frame.iter_rows()], notes=self.remarks)
+
+    def __repr__(self) -> str:
+        found = [
+            f"{each.table.dataset} {each.table.config}/{each.table.split}.{each.table.column}: {each.found:,} of"
+            f" {each.table.rows:,} rows ({', '.join(f'{count:,} {kind}' for kind, count in each.kinds.items() if count)})"
+            for each in self.tables
+            if each.found
+        ]
+        return "\n  ".join([f"<ScanReport {self._title}", *found, *self.remarks]) + ">"
 
 
 @dataclass(frozen=True, repr=False)

@@ -19,12 +19,13 @@ from builders.spec import RawFiles
 from cards.manifest import Manifest, encode
 from cards.scores import (
     BASELINES,
-    LABELS,
+    Baseline,
     ModelScore,
     Scores,
     Shortcut,
     describe_profile,
     encode_scores,
+    list_scores,
     metric_name,
     model_lead,
     score_text,
@@ -222,21 +223,10 @@ def _read_training(definition: Definition, manifest: Manifest, raw: RawSettings,
 def score_page(scored: Scored, release_dir: Path, *, width: int | None) -> list[str]:
     """All scores of a release, the best first, then what they mean."""
     scores, state = scored.scores, scored.state
-    rows = [
-        (model.score, [model.model, model.weights, "as the task gives", _model_score(model, scores.metric)])
-        for model in scores.models
-    ]
-    rows += [
-        (
-            baseline.score,
-            [baseline.name, BASELINES.get(baseline.name, ""), LABELS[baseline.labels], score_text(baseline)],
-        )
-        for baseline in scores.baselines
-    ]
-    ordered = [row for _, row in sorted(rows, key=lambda row: -row[0])]
+    rows = [[*row, _score(score, scores.metric)] for *row, score in list_scores(scores)]
     heading = ["model or baseline", "what it is", "labels seen", metric_name(scores.metric)]
     lines = [f"{scores.dataset} {scores.version}: {state}, {scores.split}, times 100", ""]
-    lines += table([heading, *ordered], width=width).splitlines()
+    lines += table([heading, *rows], width=width).splitlines()
     remarks = [_shortcut(shortcut) for shortcut in scores.shortcuts]
     remarks += [f"shortcuts were not looked for: {scores.unasked}"] if scores.unasked else []
     remarks += describe_profile(scores)
@@ -257,8 +247,9 @@ def score_page(scored: Scored, release_dir: Path, *, width: int | None) -> list[
     return [*lines, "", *(line for remark in remarks for line in wrap(remark, width=width or WIDTH))]
 
 
-def _model_score(model: ModelScore, metric: str) -> str:
-    return score_text(model) + ("" if model.metric == metric else f" {metric_name(model.metric)}")
+def _score(score: Baseline | ModelScore, metric: str) -> str:
+    other = score.metric if isinstance(score, ModelScore) and score.metric != metric else ""
+    return f"{score_text(score)} {metric_name(other)}".strip()
 
 
 def _shortcut(shortcut: Shortcut) -> str:
