@@ -25,14 +25,7 @@ def fold_text_1(text: pl.Expr) -> pl.Expr:
 
     Punctuation is Unicode's general category P. A text that has nothing else keeps it: `:)` and `...` are different texts.
     """
-    return _without_punctuation(_normalize(text))
-
-
-def _normalize(text: pl.Expr) -> pl.Expr:
-    return text.str.normalize("NFKC").str.to_lowercase()
-
-
-def _without_punctuation(lower: pl.Expr) -> pl.Expr:
+    lower = text.str.normalize("NFKC").str.to_lowercase()
     words = fold_white_space(lower.str.replace_all(r"\p{P}+", " "))
     return pl.when(words == "").then(fold_white_space(lower)).otherwise(words)
 
@@ -101,12 +94,32 @@ FOLDINGS: Mapping[int, Callable[[pl.Expr], pl.Expr]] = MappingProxyType(
 )
 
 
+# Characters other than those that NFKC never changes (ASCII, letters, dashes, quotation marks), and the capitals of the latter.
+_UNUSUAL = r"[^\x00-\x7F\x{AB}\x{BB}\x{C0}-\x{FF}\x{400}-\x{45F}\x{2013}-\x{2016}\x{2018}-\x{201E}]"
+_CAPITAL = r"[A-Z\x{C0}-\x{DE}\x{400}-\x{42F}]"
+
+
 def fold_texts(texts: pl.Series, folding: Callable[[pl.Expr], pl.Expr] = fold_text_1) -> pl.Series:
     """Each text after a folding."""
-    frame, text = texts.alias("text").to_frame(), pl.col("text")
-    if folding is fold_text_1:  # polars would compute the lower case twice
-        return frame.select(_normalize(text)).select(_without_punctuation(text).alias("text"))["text"]
-    return frame.select(folding(text))["text"]
+    if folding is fold_text_1 and not texts.null_count():
+        return _fold_in_steps(texts)
+    return texts.alias("text").to_frame().select(folding(pl.col("text")))["text"]
+
+
+def _fold_in_steps(texts: pl.Series) -> pl.Series:
+    """Each text after fold_text_1. An expression would compute its steps twice, and for texts that need none of them."""
+    is_unusual = texts.str.contains(_UNUSUAL)
+    unusual, others = is_unusual.arg_true(), (~is_unusual & texts.str.contains(_CAPITAL)).arg_true()
+    # `scatter` writes into the series itself.
+    lower = texts.clone().scatter(unusual, texts.gather(unusual).str.normalize("NFKC").str.to_lowercase())
+    lower = lower.scatter(others, texts.gather(others).str.to_lowercase())
+    words = _fold_space(lower.str.replace_all(r"\p{P}+", " "))
+    empty = (words == "").arg_true()
+    return words.scatter(empty, _fold_space(lower.gather(empty)))
+
+
+def _fold_space(texts: pl.Series) -> pl.Series:
+    return texts.to_frame("text").select(fold_white_space(pl.col("text")))["text"]
 
 
 def fold_lists(column: str) -> pl.Expr:
@@ -137,7 +150,8 @@ def hash_messages(messages: Iterable[bytes]) -> Hashes:
 
 def hash_texts(texts: pl.Series) -> Hashes:
     """The hash of each text in UTF-8; 0 for an empty text, which no index has."""
-    return _as_numbers(hashlib.blake2b(text.encode(), digest_size=8).digest() if text else bytes(8) for text in texts)
+    messages = texts.cast(pl.Binary)  # no text is decoded and encoded again
+    return _as_numbers(hashlib.blake2b(text, digest_size=8).digest() if text else bytes(8) for text in messages)
 
 
 def _as_numbers(digests: Iterable[bytes]) -> Hashes:

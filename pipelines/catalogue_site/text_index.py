@@ -31,7 +31,7 @@ import polars as pl
 
 from builders.batches import map_in_order
 from builders.shaping.folding import fold_texts, hash_texts
-from pipelines.audit.copies.shingles import Array, expand_ranges
+from pipelines.audit.copies.shingles import Array, expand_ranges, offsets_from_lengths
 from pipelines.audit.tables import text_layouts
 from pipelines.catalogue_site.lists import read_batches
 from pipelines.catalogue_site.release_data import ReleaseData
@@ -149,21 +149,23 @@ def select_runs(folded: pl.Series) -> tuple[Array, Array]:
     keys = [np.empty(0, np.uint64)]
     for start, stop in chunk_offsets(folded, np.arange(len(folded))):
         runs = read_runs(folded[start:stop])
-        numbers = runs.all_runs(SEED_WORDS).astype(np.uint64)
+        numbers = runs.all_runs(SEED_WORDS)
         firsts, windows = runs.words.first_words, runs.words.counts - (SEED_WORDS + WINDOW_RUNS - 2)
         size = max(len(numbers) - WINDOW_RUNS + 1, 0)
         is_window = np.zeros(size, np.bool_)
         is_window[expand_ranges(firsts[:-1], firsts[:-1] + windows.clip(min=0)).values] = True
-        smallest, selected = np.full(size, 1 << 32, np.uint64), np.zeros(len(numbers), np.bool_)
-        for offset in range(WINDOW_RUNS):
+        smallest, selected = numbers[:size].copy(), np.zeros(len(numbers), np.bool_)
+        for offset in range(1, WINDOW_RUNS):
             np.minimum(smallest, numbers[offset : offset + size], out=smallest)
         for offset in range(WINDOW_RUNS):
             selected[offset : offset + size] |= is_window & (numbers[offset : offset + size] == smallest)
         positions = np.flatnonzero(selected)
         texts = np.searchsorted(firsts, positions, "right") - 1 + start
-        found = np.unique(texts.astype(np.uint64) << np.uint64(32) | numbers[positions])
-        owners = found >> np.uint64(32)
-        keys.append(found[np.arange(len(found)) - np.searchsorted(owners, owners) < MAX_RUNS])
+        found = np.sort(texts.astype(np.uint64) << np.uint64(32) | numbers[positions])  # np.unique is slower
+        found = found[np.append(True, found[1:] != found[:-1])[: len(found)]]
+        owners = (found >> np.uint64(32)).astype(np.int64) - start
+        offsets = offsets_from_lengths(np.bincount(owners, minlength=stop - start))
+        keys.append(found[np.arange(len(found)) - offsets[owners] < MAX_RUNS])
     joined = np.concatenate(keys)
     return (joined >> np.uint64(32)).astype(np.int64), joined & np.uint64(0xFFFFFFFF)
 

@@ -76,3 +76,16 @@ def test_a_folding_never_changes() -> None:
         "ёж cо \ue0055\ue006\u200b \ue009",
         "eж co 5",
     ]
+
+
+def test_folding_a_column_is_the_same_as_folding_in_an_expression() -> None:
+    characters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+    parts = ["ab", "Ёж", "№1", "e\u0301", "ΟΔΟΣ", "x—y", "«Да»", ":)", " ", "\x1c", "...", "İ", "ﬁ", "\u2017"]
+    texts = pl.Series(
+        "text",
+        [*characters, "", *(one + other for one in parts for other in parts), *("a " + one for one in characters)],
+    )
+    before = texts.clone()
+    assert fold_texts(texts).equals(texts.to_frame().select(fold_text_1(pl.col("text")))["text"])
+    assert texts.equals(before), "the texts are not changed"
+    assert fold_texts(pl.Series(["A", None])).to_list() == ["a", None]
