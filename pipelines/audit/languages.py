@@ -206,7 +206,6 @@ def _is_mostly_foreign(parts: Sequence[str], expected: set[str]) -> bool:
 RUSSIAN_LETTERS, CYRILLIC, RUSSIAN_ALONE = re.compile("[а-яёa-z]*"), re.compile("[а-яё]"), re.compile("[ыэё]")
 SHORT_ENGLISH = 40
 LETTER = re.compile(r"[^\W\d_]")
-CYRILLIC, RUSSIAN_ALONE = re.compile("[а-яё]"), re.compile("[ыэё]")
 LONG_RUN = re.compile(r"(\w)\1{3,}")
 
 

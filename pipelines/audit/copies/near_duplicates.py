@@ -129,11 +129,9 @@ def _find_reordered(frame: pl.LazyFrame, splits: pl.Series, compared: Array, bag
 
 
 def read_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-    """The rows in batches, each read on demand; `collect_batches` would read ahead without limit."""
-    start = 0
-    while len(batch := frame.slice(start, BATCH_ROWS).collect(engine="streaming")):
-        yield batch
-        start += BATCH_ROWS
+    """The rows in batches of at most BATCH_ROWS, in one pass: a slice of joined tables would read all rows before it again."""
+    for batch in frame.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming"):
+        yield from batch.iter_slices(BATCH_ROWS)
 
 
 def compute_bands(batches: Iterable[pl.DataFrame]) -> tuple[Array, Array, Array]:
@@ -235,11 +233,12 @@ def _read_sets(frame: pl.LazyFrame, texts: Mapping[str, pl.Expr], rows: Array, a
 
 def read_rows(frame: pl.LazyFrame, rows: Array) -> Iterator[pl.DataFrame]:
     """Some rows, ascending, in batches, with their position in the column __row."""
-    batches, firsts = np.unique(rows // BATCH_ROWS, return_index=True)
-    for number, positions in zip(batches.tolist(), np.split(rows, firsts[1:]), strict=False):
-        start = number * BATCH_ROWS
-        batch = frame.slice(start, BATCH_ROWS).collect(engine="streaming")
-        yield batch[positions - start].insert_column(0, pl.Series("__row", positions, pl.UInt32))
+    start = 0
+    for batch in read_batches(frame) if len(rows) else ():
+        stop = start + batch.height
+        if len(positions := rows[np.searchsorted(rows, start) : np.searchsorted(rows, stop)]):
+            yield batch[positions - start].insert_column(0, pl.Series("__row", positions, pl.UInt32))
+        start = stop
 
 
 def _shingle_sets(batch: pl.DataFrame) -> Sets:
