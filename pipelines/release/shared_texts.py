@@ -19,13 +19,13 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from builders.batches import map_in_order
 from builders.errors import ReleaseError
-from builders.shaping.folding import fold_text_1
-from builders.shaping.measurements import hash_pairs, hash_texts
+from builders.shaping.folding import fold_texts
 from cards import markdown
 from cards.evidence import Comparison, SharedTexts
 from pipelines.process import tables
-from pipelines.process.stages import stage
+from pipelines.process.stages import counted, stage
 from pipelines.release.folder import read_manifest, version_dirs
 
 BATCH_ROWS = 20_000
@@ -97,7 +97,7 @@ def find_sets(datasets: Sequence[tuple[str, str]], releases: Path) -> tuple[list
 def find_shared_pairs(sets: Sequence[PairSet]) -> list[SharedPairs]:
     """What each two of some sets share, those with most pairs first; sets that share nothing are left out.
 
-    Memory: about 200 bytes a pair, whatever its texts; the files are read in batches.
+    Memory: about 200 bytes a pair, whatever its texts; the files are read in batches, on several threads.
 
     Raises ReleaseError for files that cannot be read.
     """
@@ -124,21 +124,22 @@ def find_shared_pairs(sets: Sequence[PairSet]) -> list[SharedPairs]:
 def _hash_set(pair_set: PairSet, number: int, advance: Callable[[int], None]) -> dict[str, pl.DataFrame]:
     """The different hashes of a set, each with the first row that has it, by kind."""
     parts: dict[str, list[pl.DataFrame]] = {kind: [pl.DataFrame([], SCHEMA)] for kind in KINDS}
-    first_row = 0
-    for batch in _batches(pair_set):
-        for kind, frame in _hash_batch(batch, first_row).items():
+    for hashes in map_in_order(_hash_batch, counted(_batches(pair_set), advance)):
+        for kind, frame in hashes.items():
             parts[kind].append(frame.select(pl.lit(number, pl.UInt16).alias("set"), "hash", "row"))
-        first_row += batch.height
-        advance(batch.height)
     return {kind: pl.concat(frames).unique("hash", keep="first", maintain_order=True) for kind, frames in parts.items()}
 
 
 def _batches(pair_set: PairSet) -> Iterator[pl.DataFrame]:
+    """The pairs of a set, with the number of their `row`."""
+    first_row = 0
     for path in pair_set.files:
         try:
             with pq.ParquetFile(path) as file:
                 for batch in file.iter_batches(BATCH_ROWS, columns=["query", "positives"]):
-                    yield cast("pl.DataFrame", pl.from_arrow(pa.Table.from_batches([batch])))
+                    rows = cast("pl.DataFrame", pl.from_arrow(pa.Table.from_batches([batch])))
+                    yield rows.with_row_index("row", first_row)
+                    first_row += rows.height
         except (pa.ArrowException, OSError) as error:
             raise ReleaseError(
                 "a data file cannot be read",
@@ -148,25 +149,21 @@ def _batches(pair_set: PairSet) -> Iterator[pl.DataFrame]:
             ) from error
 
 
-def _hash_batch(batch: pl.DataFrame, first_row: int) -> dict[str, pl.DataFrame]:
-    """The hashes of rows by kind, with the numbers of the rows."""
-    rows = batch.with_row_index("row", first_row)
+def _hash_batch(rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """The hashes of rows by kind, with the numbers of the rows. They differ between versions of polars: they are never stored."""
+    rows = rows.with_columns(folded=fold_texts(rows["query"]))
     pairs = rows.explode("positives", empty_as_null=False)
-    folded = fold_text_1(pl.col("query"))
-    folded_queries, folded_pairs = (
-        rows.select("row", query=folded),
-        pairs.select("row", query=folded, positives=fold_text_1(pl.col("positives"))),
-    )
+    pairs = pairs.with_columns(folded_positive=fold_texts(pairs["positives"]))
     return {
-        "pairs": _hashed(pairs["row"], hash_pairs(pairs["query"], pairs["positives"])),
-        "folded_pairs": _hashed(folded_pairs["row"], hash_pairs(folded_pairs["query"], folded_pairs["positives"])),
-        "queries": _hashed(rows["row"], hash_texts(rows["query"])),
-        "folded_queries": _hashed(rows["row"], hash_texts(folded_queries["query"])),
+        "pairs": _hashed(pairs, "query", "positives"),
+        "folded_pairs": _hashed(pairs, "folded", "folded_positive"),
+        "queries": _hashed(rows, "query"),
+        "folded_queries": _hashed(rows, "folded"),
     }
 
 
-def _hashed(rows: pl.Series, hashes: object) -> pl.DataFrame:
-    return pl.DataFrame({"hash": hashes, "row": rows}, {"hash": pl.UInt64, "row": pl.UInt32})
+def _hashed(rows: pl.DataFrame, *texts: str) -> pl.DataFrame:
+    return rows.select("row", hash=pl.struct(texts).hash())
 
 
 def _count_shared(frames: Sequence[pl.DataFrame]) -> dict[tuple[int, int], tuple[int, int, int]]:
@@ -185,14 +182,11 @@ def _count_shared(frames: Sequence[pl.DataFrame]) -> dict[tuple[int, int], tuple
 def _example(pair_set: PairSet, shared: tuple[int, int, int]) -> tuple[str, str | None]:
     """The query of a row, and its positive that gives the folded pair its hash. shared: count, row, hash."""
     _, row, key = shared
-    texts = pl.scan_parquet(list(pair_set.files), glob=False).slice(row, 1).select("query", "positives").collect()
-    query, positives = texts.row(0)
-    pairs = pl.DataFrame(
-        {"query": [query] * len(positives), "positive": positives}, {"query": pl.String, "positive": pl.String}
-    )
-    folded = pairs.select(fold_text_1(pl.all()))
-    keys = hash_pairs(folded["query"], folded["positive"])
-    return query, next((text for text, other in zip(positives, keys, strict=True) if int(other) == key), None)
+    rows = pl.scan_parquet(list(pair_set.files), glob=False, row_index_name="row").slice(row, 1)
+    texts = rows.select("row", "query", "positives").collect()
+    query, positives = texts.select("query", "positives").row(0)
+    keys = _hash_batch(texts)["folded_pairs"]["hash"]
+    return query, next((text for text, other in zip(positives, keys, strict=True) if other == key), None)
 
 
 MAP = Path(__file__).with_name("contamination_map.json")
