@@ -13,7 +13,7 @@ from hashlib import blake2b
 import polars as pl
 
 from builders.shaping.benchmark_index import BenchmarkIndex, find_matches, read_benchmark_index
-from builders.shaping.folding import fold_lists, fold_text_1
+from builders.shaping.folding import fold_lists, fold_text_1, fold_texts
 from builders.shaping.measurements import Measurements, drop_long, measure_tokens, read_tokens, texts_of
 from builders.shaping.rows import drop, drop_each, drop_from_lists, join_tables
 from builders.shaping.sampling import hash_order, sample
@@ -73,11 +73,11 @@ def make_pairs(
     if most is not None:
         frame = limit_negatives(frame, most, seed=f"training {config}")
     if negatives:
-        order = frame.with_columns(alike=pl.lit("") if alike is None else alike).with_row_index("row")
+        order = frame.with_columns(alike=pl.lit("") if alike is None else alike).with_row_index("place")
         parts = [part.drop("alike") for part in order.partition_by("alike", maintain_order=True)]
         seed = f"training {config}"
         filled = [fill_negatives(part, document_pool(part), negatives, seed=seed) for part in parts]
-        frame = pl.concat(filled or [order.drop("alike")]).sort("row").drop("row")
+        frame = pl.concat(filled or [order.drop("alike")]).sort("place").drop("place")
     reported = () if clean else find_matches(frame, config, SPLIT, index)
     return Tables({config: {SPLIT: frame}}, dropped, observed, reported)
 
@@ -113,29 +113,32 @@ def fill_negatives(rows: pl.DataFrame, pool: Sequence[str], count: int, *, seed:
     the query, a positive or a negative of the row, after folding too, is skipped. After TRIES draws a row keeps the negatives
     that it has.
     """
-    negatives: list[list[str]] = []
-    kinds: list[list[str]] = []
-    key = seed.encode()
-    folded_pool = (
-        pl.DataFrame({"text": pool}, {"text": pl.String}).select(fold_text_1(pl.col("text")))["text"].to_list()
-    )
+    texts = pl.Series("text", pool, pl.String)
+    folded_pool, key = fold_texts(texts).to_list(), seed.encode()
     lists_of_folded = [fold_lists(name).alias(f"folded {name}") for name in LISTS[:2]]
-    table = rows.select("id", *LISTS[1:], fold_text_1(pl.col("query")), *lists_of_folded)
-    for name, provided, of, query, *others in table.iter_rows():
+    numbered = rows.with_row_index("row")
+    table = numbered.select("row", "id", pl.col("negatives").list.len(), fold_text_1(pl.col("query")), *lists_of_folded)
+    drawn: list[tuple[int, int]] = []  # row, number in the pool
+    for row, name, provided, query, *others in table.iter_rows():
         taken = {query, *others[0], *others[1]}
-        drawn: list[str] = []
+        missing = count - provided
         for draw in range(TRIES if pool else 0):
-            if len(provided) + len(drawn) >= count:
+            if missing <= 0:
                 break
             digest = blake2b(f"{draw}:{name}".encode(), digest_size=8, key=key).digest()
             number = int.from_bytes(digest) % len(pool)
             if folded_pool[number] not in taken:
                 taken.add(folded_pool[number])
-                drawn.append(pool[number])
-        negatives.append([*provided, *drawn])
-        kinds.append([*of, *[RANDOM] * len(drawn)])
-    lists = pl.List(pl.String)
-    return rows.with_columns(pl.Series("negatives", negatives, lists), pl.Series("negative_kinds", kinds, lists))
+                drawn.append((row, number))
+                missing -= 1
+    # A text that is many negatives is in memory once: the frames share its bytes.
+    random = pl.DataFrame(drawn, {"row": pl.UInt32, "number": pl.UInt32}, orient="row")
+    random = random.select("row", texts.gather(random["number"]), kind=pl.lit(RANDOM))
+    negatives = pl.concat([_explode(numbered, "negatives").select(random.columns), random]).sort(
+        "row", maintain_order=True
+    )
+    filled = _with_lists(numbered, _explode(numbered, "positives"), negatives)
+    return rows.with_columns(filled.select("negatives", "negative_kinds"))
 
 
 def clean_pairs(rows: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
@@ -147,7 +150,7 @@ def clean_pairs(rows: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
     earlier row.
     """
     numbered = rows.with_row_index("row")
-    queries = numbered.select("row", folded=fold_text_1(pl.col("query")))
+    queries = numbered.select("row").with_columns(folded=fold_texts(numbered["query"]))
     positives, negatives = _explode(numbered, "positives"), _explode(numbered, "negatives")
     positives, dropped = drop(positives, _is_in(positives, queries), "a positive is the query (texts)", split=SPLIT)
     negatives = negatives.with_columns(query=_is_in(negatives, queries), positive=_is_in(negatives, positives))
@@ -158,13 +161,14 @@ def clean_pairs(rows: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
         "a negative repeats an earlier one (texts)": ~pl.struct("row", "folded").is_first_distinct(),
     }
     negatives, of_negatives = drop_each(negatives, of_texts, split=SPLIT)
-    folded = pl.struct(fold_text_1(pl.col("query")), fold_lists("positives").list.sort())
+    lists = positives.group_by("row").agg(lists=pl.col("folded").sort())
+    folded = queries.join(lists, on="row", how="left", maintain_order="left").select("folded", "lists")
     of_pairs = {
         "no positive is left": pl.col("positives").list.len() == 0,
-        f"{REPEATED}, ignoring case, punctuation and white space": ~folded.is_first_distinct(),
+        f"{REPEATED}, ignoring case, punctuation and white space": ~pl.struct("folded", "lists").is_first_distinct(),
     }
-    kept, of_rows = drop_each(_with_lists(numbered, positives, negatives), of_pairs, split=SPLIT)
-    return kept, (*dropped, *of_negatives, *of_rows)
+    kept, of_rows = drop_each(_with_lists(numbered, positives, negatives).hstack(folded), of_pairs, split=SPLIT)
+    return kept.select(COLUMNS), (*dropped, *of_negatives, *of_rows)
 
 
 def _drop_empty(rows: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
@@ -201,7 +205,8 @@ def _explode(numbered: pl.DataFrame, column: str) -> pl.DataFrame:
     """The texts of a column of lists: row and id, text, the text after folding and, of negatives, its kind."""
     columns = {"text": pl.col(column)} | ({"kind": pl.col("negative_kinds")} if column == "negatives" else {})
     lists = numbered.select("row", "id", **columns).filter(pl.col("text").list.len() > 0)
-    return lists.explode(list(columns)).with_columns(folded=fold_text_1(pl.col("text")))
+    exploded = lists.explode(list(columns))
+    return exploded.with_columns(folded=fold_texts(exploded["text"]))
 
 
 def _with_lists(numbered: pl.DataFrame, positives: pl.DataFrame, negatives: pl.DataFrame) -> pl.DataFrame:

@@ -94,13 +94,19 @@ FOLDINGS: Mapping[int, Callable[[pl.Expr], pl.Expr]] = MappingProxyType(
 )
 
 
+FOLDED_ROWS = 20_000
 # Characters other than those that NFKC never changes (ASCII, letters, dashes, quotation marks), and the capitals of the latter.
 _UNUSUAL = r"[^\x00-\x7F\x{AB}\x{BB}\x{C0}-\x{FF}\x{400}-\x{45F}\x{2013}-\x{2016}\x{2018}-\x{201E}]"
 _CAPITAL = r"[A-Z\x{C0}-\x{DE}\x{400}-\x{42F}]"
 
 
 def fold_texts(texts: pl.Series, folding: Callable[[pl.Expr], pl.Expr] = fold_text_1) -> pl.Series:
-    """Each text after a folding."""
+    """Each text after a folding, a few at a time: each step makes new texts."""
+    parts = [_fold(texts.slice(start, FOLDED_ROWS), folding) for start in range(0, max(len(texts), 1), FOLDED_ROWS)]
+    return pl.concat(parts)
+
+
+def _fold(texts: pl.Series, folding: Callable[[pl.Expr], pl.Expr]) -> pl.Series:
     if folding is fold_text_1 and not texts.null_count():
         return _fold_in_steps(texts)
     return texts.alias("text").to_frame().select(folding(pl.col("text")))["text"]
