@@ -116,7 +116,7 @@ def _row(entry: DatasetReport) -> list[str]:
 
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
-    arguments = command.parser("accept", "Take over the new digests and versions of a build report.", EXAMPLES)
+    arguments = command.parser("accept", "Adopt new digests and versions from a build report.", EXAMPLES)
     arguments.add_argument("report", type=Path, metavar="REPORT", help="a build-report.json, or a probe.json")
     arguments.add_argument("names", nargs="*", default=(), metavar="NAME", help=f"only these: {command.NAMES}")
     arguments.add_argument("--dry-run", action="store_true", help="show what would be added, and write nothing")

@@ -178,7 +178,7 @@ NOTE = (
     " source that the newest version reads, as far as their sizes are known; sets of one dataset share them. to get: raw"
     " files that no program downloads, or whose publisher asks you to accept terms. ours: the rows of the newest version"
     " in the output folder, else in the ledger; a sample is marked. The authors' sample, their mined negatives and their"
-    " random ones cannot be had again: docs/training.md."
+    " random ones cannot be recovered: docs/training.md."
 )
 
 

@@ -103,7 +103,7 @@ def test_the_first_screen_says_what_decides() -> None:
     assert facts == [
         "| Version | 1.9.0, not the newest ([versions](#versions)) |",
         "| Size | train 3 · test 3 rows · 1 kB |",
-        "| Task | MultilabelClassification: tell all labels of a text from its embedding · main score `accuracy` on `test` |",
+        "| Task | MultilabelClassification: predict all labels of a text from its embedding · main score `accuracy` on `test` |",
         "| Language | Russian (`rus-Cyrl`) |",
         LICENCE,
         "| Same as published | no figures are published to compare with |",
