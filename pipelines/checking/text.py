@@ -110,6 +110,7 @@ def findings_table(
     for head, group in zip(heads, shown, strict=True):
         examples = "; ".join(markdown.shorten(markdown.visible(name), 60) for name in group.examples)
         checked = group.count_text.partition(" of ")[2].replace(" looked", " texts looked")
+        checked = "" if group.first.counts_labels else checked
         page += [*head, *wrap("; ".join(filter(None, (group_name(group), group.detail, checked))), indent)]
         if len(group.findings) > 1:
             page += wrap("; ".join(list_places(group)), indent)
