@@ -29,12 +29,13 @@ Span = tuple[int, int]  # where a part of a text begins and ends
 class Quote:
     """The text of a finding's first row, and that of the row that makes it a finding (its twin); None where it has none.
 
-    mark: what is wrong in the text, where a part of it is.
+    mark: what is wrong in the text, where a part of it is. note: what a reader does not see in the marked part.
     """
 
     text: str
     twin: str | None = None
     mark: Span | None = None
+    note: str = ""
 
 
 def differing(text: str, twin: str) -> tuple[Span, Span]:

@@ -422,7 +422,8 @@ def _example(group: FindingGroup) -> str:
     if quote is None:
         return ", ".join(markdown.code(name) for name in group.examples[:1]) or "–"
     if quote.twin is None or quote.twin == quote.text:
-        return _quoted(quote.text) if quote.mark is None else _around(quote.text, quote.mark)
+        shown = _quoted(quote.text) if quote.mark is None else _around(quote.text, quote.mark)
+        return f"{shown} ({quote.note})" if quote.note else shown
     own, twin = map(_around, (quote.text, quote.twin), differing(quote.text, quote.twin))
     return f"{own}; {markdown.plain(twins[0].partition(':')[0]) if twins else 'the other'}: {twin}"
 

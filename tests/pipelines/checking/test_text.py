@@ -168,6 +168,8 @@ def test_a_finding_is_shown_by_its_texts_from_where_they_differ_and_never_by_a_h
         "                                  ^^^^",
         "            q-7",
     ]
+    lookalike = check_page(report(), [found], [Quote("A wоrd", mark=(2, 6), note="Cyrillic о")]).splitlines()
+    assert lookalike[-3:-1] == ["            “A wоrd”", "               ^^^^ Cyrillic о"]
     same = check_page(report(), [found], [Quote("A line\nand\x1b[31m more", "A line\nand\x1b[31m more")])
     assert [line.strip() for line in same.splitlines() if "“" in line] == ["“A line⏎and\\u001b[31m more”"]
     assert "0123456789abcdef" not in check_page(report(), [found], [None])
