@@ -207,6 +207,11 @@ class Manifest:
         return not (self.sample or self.partial)
 
     @property
+    def made_up(self) -> bool:
+        """Whether its texts are those of a golden sample, which this project made up: no licence of the source holds for them."""
+        return self.sample and self.limit is None and not self.unpinned
+
+    @property
     def files(self) -> tuple[File, ...]:
         """The data files of all tables."""
         return tuple(file for table in self.tables for file in table.files)
