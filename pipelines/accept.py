@@ -19,8 +19,8 @@ EXAMPLES = """\
   embedding-datasets accept build-report.json --dry-run    what a report says, and what it would add
   embedding-datasets accept build-report.json              add all of it; then review and commit both files
   embedding-datasets accept probe.json                     the digests that `fetch --probe --records` learned
-  embedding-datasets accept build-report.json shp rubq     only what these datasets bring
-  embedding-datasets accept build-report.json --rebuild --raw-dir raw     build these versions here before"""
+  embedding-datasets accept build-report.json shp rubq     only these datasets
+  embedding-datasets accept build-report.json --rebuild --raw-dir raw     build these versions here first"""
 
 FEW = 10  # of more, digests, errors and reasons are only shown with -v
 

@@ -380,7 +380,7 @@ def parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="PUBLIC",
-        help="a public key (PEM) of those who may have signed it; repeatable; default: those in keys/ of a checkout",
+        help="a public key (PEM) of an accepted signer; repeatable; default: those in keys/ of a checkout",
     )
     published = arguments.add_argument_group(
         "for everything an organisation has published (names limit it to those datasets)"
