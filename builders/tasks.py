@@ -108,7 +108,7 @@ class Classification:
         mteb_class="AbsTaskClassification",
         mteb_category="t2c",
         main_score="accuracy",
-        summary="tell the label of a text from its embedding",
+        summary="predict the label of a text from its embedding",
         hub_categories=("text-classification",),
         hub_ids=("multi-class-classification",),
     )
@@ -128,7 +128,7 @@ class MultilabelClassification:
         mteb_class="AbsTaskMultilabelClassification",
         mteb_category="t2c",
         main_score="accuracy",
-        summary="tell all labels of a text from its embedding",
+        summary="predict all labels of a text from its embedding",
         hub_categories=("text-classification",),
         hub_ids=("multi-label-classification",),
     )

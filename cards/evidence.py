@@ -29,12 +29,13 @@ Span = tuple[int, int]  # where a part of a text begins and ends
 class Quote:
     """The text of a finding's first row, and that of the row that makes it a finding (its twin); None where it has none.
 
-    mark: what is wrong in the text, where a part of it is.
+    mark: what is wrong in the text, where a part of it is. note: what a reader does not see in the marked part.
     """
 
     text: str
     twin: str | None = None
     mark: Span | None = None
+    note: str = ""
 
 
 def differing(text: str, twin: str) -> tuple[Span, Span]:
@@ -49,9 +50,9 @@ class FindingGroup:
     """Findings of one kind and severity, which are shown together, by column.
 
     first: whose kind, severity and `by_design` are those of all. detail: what all say; None where they differ. count_text, share:
-    together, as those of one are shown; those at one location add up. location: `default/test/text`, with a `*` for each part in
-    which they differ. examples: those of the first, without hashes of rows, which tell nothing. why: the reasons why they
-    stay. quote: the first that one of them has.
+    together, as those of one are shown; those at one location add up; of labels, those of the worst. location:
+    `default/test/text`, with a `*` for each part in which they differ. examples: those of the first, without hashes of rows,
+    which tell nothing. why: the reasons why they stay. quote: the first that one of them has.
     """
 
     findings: tuple[Finding, ...]
@@ -88,13 +89,14 @@ def _group(pairs: Sequence[tuple[Finding, Quote | None]]) -> FindingGroup:
     count, checked = (sum(getattr(finding, name) or 0 for finding in findings) for name in ("count", "texts_checked"))
     examined = sorted((finding.count / (finding.share or 1), finding.location) for finding in findings)
     totals = {location: total for total, location in examined}  # the largest of a location
+    worst = max(findings, key=attrgetter("share"))  # labels of several splits are the same labels: they do not add up
     parts = zip(*((finding.config, finding.split, finding.column) for finding in findings), strict=True)
     return FindingGroup(
         findings,
         findings[0],
         findings[0].detail if len({finding.detail for finding in findings}) == 1 else None,
-        f"{count:,}" + (f" of {checked:,} looked at" if checked else ""),
-        min(1.0, count / sum(totals.values())),
+        worst.count_text if worst.counts_labels else f"{count:,}" + (f" of {checked:,} looked at" if checked else ""),
+        worst.share if worst.counts_labels else min(1.0, count / sum(totals.values())),
         "/".join(filter(None, (names[0] if len({*names}) == 1 else "*" for names in parts))),
         tuple(name for name in findings[0].examples if not HASHED.fullmatch(name)),
         tuple(dict.fromkeys(finding.why for finding in findings if finding.why)),
@@ -113,9 +115,10 @@ def list_places(
     if len(group.findings) == 1:
         return [locate(group.first)]
     details = [f", {finding.detail}" if finding.detail and group.detail is None else "" for finding in group.findings]
+    counts = [finding.count_text if finding.counts_labels else f"{finding.count:,}" for finding in group.findings]
     places = [
-        f"{locate(finding)} {escape(f'{finding.count:,} ({markdown.share_text(finding.share)}){detail}')}"
-        for finding, detail in zip(group.findings, details, strict=True)
+        f"{locate(finding)} {escape(f'{count} ({markdown.share_text(finding.share)}){detail}')}"
+        for finding, count, detail in zip(group.findings, counts, details, strict=True)
     ]
     more = [f"and {len(places) - MAX_PLACES} more"] if places[MAX_PLACES:] else []
     return [place.replace(" %", f"{markdown.NO_BREAK}%") for place in (*places[:MAX_PLACES], *more)]

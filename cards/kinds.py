@@ -261,8 +261,8 @@ _KINDS = (
         f"texts of the checked rows with {MIN_LETTERS} letters or more; the count says of how many"),
     Kind("wrong_script", "text in another script", "warning",
         "A text has letters, but none of them is of the script of a language of its dataset (`rus-Cyrl`: Cyrillic)."),
-    Kind("label_by_length", "length that tells the label", "warning",
-        "The length of a text, or the difference in length of a pair, tells the label: of two rows, one with a label and one"
+    Kind("label_by_length", "length that predicts the label", "warning",
+        "The length of a text, or the difference in length of a pair, predicts the label: of two rows, one with a label and one"
         " without (in reranking, of two candidates of a query), the length guesses which one has it in at least"
         f" {MIN_STRENGTH:.0%} of the cases and {STANDARD_ERRORS} standard errors above chance, for a label that at least"
         f" {MIN_LABEL_ROWS} rows have and {MIN_LABEL_ROWS} lack, or for {MIN_LABEL_ROWS} queries; in STS, the rank"
@@ -345,6 +345,41 @@ _KINDS = (
     Kind("missing_value_text", "text that says that there is none", "warning",
         "A text only says that something is missing: `N/A`, `None`, `-`, `#REF!`, `[deleted]`, `не указано`,"
         " `This comment was removed`."),
+    Kind("label_leaking_column", "column that predicts the label", "info",
+        "A column that is neither text nor label predicts a label: Cramér's V with bias correction is at"
+        f" least {MIN_ASSOCIATION} and its chi-squared statistic three standard deviations above chance, for a label that at"
+        f" least {MIN_LABEL_ROWS} rows have and {MIN_LABEL_ROWS} lack (more than {NUMBER_GROUPS} different numbers or scores"
+        f" are divided into {NUMBER_GROUPS} groups of equal size; ids are compared without their numbers or, if nothing else"
+        f" is left, by these); a warning from {STRONG} on, unless it holds ids or its name says that it holds the label again"
+        " (`label_name`, `rating`).", "labels"),
+    Kind("label_by_overlap", "shared words that predict the label", "info",
+        "Shared words predict the label of a pair, or the relevant candidate of a query, as lengths do in `label_by_length`, but"
+        f" in at least {MIN_OVERLAP_STRENGTH:.0%} of the cases (STS: {2 * MIN_OVERLAP_STRENGTH - 1:.1f}) if more shared words"
+        " are the same or relevant, which is part of the task; measured is the share of all words of a pair that both texts"
+        " have, or of the words of a query that a candidate has, after folding, and of more than"
+        f" {MAX_COMPARED:,} candidates those of a fixed part of the queries (a warning if fewer shared words are the same or"
+        " relevant: the scale or the labels may be inverted).", "pairs, or queries with candidates of both kinds"),
+    Kind("label_by_token", "word or character that predicts the label", "info",
+        "What a text is written with predicts its label, as lengths do in `label_by_length`: a character that is neither a letter"
+        " nor a digit nor one of `?!()#@%&`, at the start, the end or anywhere; white space; a first word with such a character;"
+        f" digits, capital, small or Latin letters; {BOILERPLATE_WORDS} words in a row; or a single word, if at least"
+        f" {SHARES['word']:.0%} of the texts of a label have it and at most {SHARES['word elsewhere']:.0%} of the others, or the"
+        f" reverse; for a label of less than {SHARES['told label']:.0%} of the rows this holds for everything else, and words"
+        f" never count; {BOILERPLATE_WORDS} words in a row count too if {SHARES['phrase']:.0%} of the texts of a label have them,"
+        f" and a fiftieth of that share of the others (warning if the guess is right in {STRONG:.0%} of the cases); or"
+        f" {SHARES['named label']:.0%} of the texts begin or end with the name of their label, and {SHARES['word']:.0%} of those"
+        " that do with any (warning).",
+        "labels; texts that begin or end so"),
+    Kind("label_by_position", "position that predicts the relevant candidate", "info",
+        "The place of a candidate in the list of its query tells whether it is relevant, as lengths do in `label_by_length`, but"
+        f" in at least {MIN_POSITION_STRENGTH:.0%} of the cases (a warning from {STRONG:.0%} on).",
+        "queries with candidates of both kinds"),
+    Kind("label_sorted", "rows sorted by label", "info",
+        f"Rows with the same label follow each other: in a split of {MIN_ORDERED_ROWS} rows or more, the share of rows with"
+        f" the label of the row before is at least {MIN_ORDER:.0%} of the way from its value in a random order to 1 (scores"
+        f" are divided into {NUMBER_GROUPS} groups of equal size)."),
+    Kind("label_imbalance", "label much rarer than others", "info",
+        f"A label is more than {LABEL_IMBALANCE_FACTOR} times rarer than the most frequent label of its split.", "labels"),
     Kind("short_text", "text of a single character", "info",
         "A text is a single character, ignoring surrounding white space."),
     Kind("surrounding_whitespace", "white space around a text", "info",
@@ -375,35 +410,6 @@ _KINDS = (
         " pair itself does not (pair classification and STS)."),
     Kind("length_outlier", "unusually long text", "info",
         f"A text is longer than {LENGTH_OUTLIER_FACTOR} times the median length of the non-empty texts of its split."),
-    Kind("label_leaking_column", "column that tells the label", "info",
-        "A column that is neither text nor label tells a label from all others: Cramér's V with bias correction is at"
-        f" least {MIN_ASSOCIATION} and its chi-squared statistic three standard deviations above chance, for a label that at"
-        f" least {MIN_LABEL_ROWS} rows have and {MIN_LABEL_ROWS} lack (more than {NUMBER_GROUPS} different numbers or scores"
-        f" are divided into {NUMBER_GROUPS} groups of equal size; ids are compared without their numbers or, if nothing else"
-        f" is left, by these); a warning from {STRONG} on, unless it holds ids or its name says that it holds the label again"
-        " (`label_name`, `rating`).", "labels"),
-    Kind("label_by_overlap", "shared words that tell the label", "info",
-        "Shared words tell the label of a pair, or the relevant candidate of a query, as lengths do in `label_by_length`, but"
-        f" in at least {MIN_OVERLAP_STRENGTH:.0%} of the cases (STS: {2 * MIN_OVERLAP_STRENGTH - 1:.1f}) if more shared words"
-        " are the same or relevant, which is part of the task; measured is the share of all words of a pair that both texts"
-        " have, or of the words of a query that a candidate has, after folding, and of more than"
-        f" {MAX_COMPARED:,} candidates those of a fixed part of the queries (a warning if fewer shared words are the same or"
-        " relevant: the scale or the labels may be inverted).", "pairs, or queries with candidates of both kinds"),
-    Kind("label_by_token", "word or character that tells the label", "info",
-        "What a text is written with tells its label, as lengths do in `label_by_length`: a character that is neither letter nor"
-        " digit nor one of `?!()#@%&`, at the start, at the end or anywhere; white space; a first word with such a character;"
-        f" digits, capital, small or Latin letters; {BOILERPLATE_WORDS} words in a row; or a single word, if at least"
-        f" {SHARES['word']:.0%} of the texts of a label have it and at most {SHARES['word elsewhere']:.0%} of the others, or the"
-        f" reverse; for a label of less than {SHARES['told label']:.0%} of the rows this holds for everything else, and words"
-        f" never count; {BOILERPLATE_WORDS} words in a row count too if {SHARES['phrase']:.0%} of the texts of a label have them,"
-        f" and a fiftieth of that share of the others (warning if the guess is right in {STRONG:.0%} of the cases); or"
-        f" {SHARES['named label']:.0%} of the texts begin or end with the name of their label, and {SHARES['word']:.0%} of those"
-        " that do with any (warning).",
-        "labels; texts that begin or end so"),
-    Kind("label_by_position", "position that tells the relevant candidate", "info",
-        "The place of a candidate in the list of its query tells whether it is relevant, as lengths do in `label_by_length`, but"
-        f" in at least {MIN_POSITION_STRENGTH:.0%} of the cases (a warning from {STRONG:.0%} on).",
-        "queries with candidates of both kinds"),
     Kind("split_differs", "split unlike the first", "info",
         "A split differs from the first, which is train where there is one, in a measure that the detail names, by three standard"
         " errors of chance and, from 0 (as often more as less) to 1 (always), by"
@@ -418,12 +424,6 @@ _KINDS = (
         f"The scores of a split of {MIN_LABEL_ROWS} rows or more are only two, or {SHARES['one score']:.0%} are one and the same,"
         " so that they order little: it is rather a pair classification.",
         "rows of the split; rows with the same score"),
-    Kind("label_sorted", "rows sorted by label", "info",
-        f"Rows with the same label follow each other: in a split of {MIN_ORDERED_ROWS} rows or more, the share of rows with"
-        f" the label of the row before is at least {MIN_ORDER:.0%} of the way from its value in a random order to 1 (scores"
-        f" are divided into {NUMBER_GROUPS} groups of equal size)."),
-    Kind("label_imbalance", "label much rarer than others", "info",
-        f"A label is more than {LABEL_IMBALANCE_FACTOR} times rarer than the most frequent label of its split.", "labels"),
     Kind("too_few_negatives", "fewer than 7 negatives", "info",
         f"A row of training data has fewer than {MIN_NEGATIVES} negatives, those of the column `mined` included."),
     Kind("number_text", "text that is only a number", "info", "A text is only a number: `1984`, `3,5`, `50 %`."),
@@ -460,8 +460,8 @@ _KINDS = (
         " with the character trigrams that both sides have.", "rows that the model contradicts", learned=True),
     Kind("label_doubtful", "label that a model contradicts", "info",
         "A model that has not seen the row finds another label likelier, where it is sure of itself.", learned=True),
-    Kind("order_tells_label", "order of the rows that tells the label", "info",
-        f"The remainders of the number of a row by 2 to {MAX_PERIOD} tell its label or score better than permuted ones.",
+    Kind("order_tells_label", "order of the rows that predicts the label", "info",
+        f"The remainders of the number of a row by 2 to {MAX_PERIOD} predict its label or score better than permuted ones.",
         "tables", learned=True),
     Kind("outlier_text", "text unlike all others", "info",
         f"The character trigrams of a text are rarer than usual by more than {FAR_DEVIATIONS} median absolute deviations, and no"

@@ -100,6 +100,16 @@ class Recipe:
     sha256: Sha256
 
 
+# The kinds that count labels, each with words in the detail of a finding that does; two count rows or pairs elsewhere.
+OF_LABELS = {
+    "few_rows_of_label": "",
+    "label_imbalance": "",
+    "label_leaking_column": "",
+    "label_by_length": ": of two texts ",
+    "label_by_token": " of its texts",
+}
+
+
 @dataclass(frozen=True)
 class Finding:
     """A problem of the data.
@@ -128,8 +138,15 @@ class Finding:
 
     @property
     def count_text(self) -> str:
-        """The count as it is shown: `1,234`, or `2 of 1,741 looked at` where not every text was checked."""
+        """The count as it is shown: `1,234`, `2 of 1,741 looked at` where not every text was checked, `1 of 6 labels`."""
+        if self.counts_labels:
+            return f"{self.count:,} of {round(self.count / self.share):,} labels"
         return f"{self.count:,}" + (f" of {self.texts_checked:,} looked at" if self.texts_checked is not None else "")
+
+    @property
+    def counts_labels(self) -> bool:
+        """Whether it counts labels, not rows or texts."""
+        return self.kind in OF_LABELS and OF_LABELS[self.kind] in self.detail and self.share > 0
 
     @property
     def location(self) -> str:
@@ -188,6 +205,11 @@ class Manifest:
     def complete(self) -> bool:
         """Whether it is the whole dataset, neither a sample nor a part."""
         return not (self.sample or self.partial)
+
+    @property
+    def made_up(self) -> bool:
+        """Whether its texts are those of a golden sample, which this project made up: no licence of the source holds for them."""
+        return self.sample and self.limit is None and not self.unpinned
 
     @property
     def files(self) -> tuple[File, ...]:

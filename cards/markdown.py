@@ -78,5 +78,6 @@ def shorten(value: Any, limit: int, items: int = 10) -> Any:
 
 
 def visible(text: str) -> str:
-    """A text with JSON's escapes for characters that are invisible or reverse the line."""
-    return "".join(char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in text)
+    """A text with JSON's escapes for characters that are invisible or reverse the line, as the site has them (records.js)."""
+    shown = (char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in text)
+    return "".join(shown).replace("\x7f", r"\u007f")  # which JSON does not escape

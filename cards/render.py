@@ -159,7 +159,15 @@ def _describe_recipe(dataset: Dataset, manifest: Manifest) -> str:
     if manifest.version == AS_PUBLISHED:
         columns = ", ".join(column.name for column in manifest.tables[0].columns)
         return PUBLISHED_RECIPE.format(columns=columns, first=dataset.first)
-    return read_docstring(dataset.recipe).split("\n\nRaises ")[0]
+    text = TYPE.sub(lambda found: TYPES[found[0]], read_docstring(dataset.recipe).split("\n\nRaises ")[0])
+    rows, heading, columns = text.partition("Columns: ")
+    listed = "".join(f"\n- {' '.join(column.split())}" for column in re.split(r"(?<=\));\s", columns))
+    return f"{rows.rstrip()}\n\n{heading.rstrip()}\n{listed}" if columns else text
+
+
+# What a card calls the types of polars in the docstring of a recipe.
+TYPES = {"List(String)": "list of strings", "List(Int64)": "list of int64", "String": "string", "Int64": "int64"}
+TYPE = re.compile(r"List\((?:String|Int64)\)|\b(?:String|Int64)\b")
 
 
 def _general_choices(dataset: Dataset, manifest: Manifest) -> Iterator[str]:
@@ -422,7 +430,8 @@ def _example(group: FindingGroup) -> str:
     if quote is None:
         return ", ".join(markdown.code(name) for name in group.examples[:1]) or "–"
     if quote.twin is None or quote.twin == quote.text:
-        return _quoted(quote.text) if quote.mark is None else _around(quote.text, quote.mark)
+        shown = _quoted(quote.text) if quote.mark is None else _around(quote.text, quote.mark)
+        return f"{shown} ({quote.note})" if quote.note else shown
     own, twin = map(_around, (quote.text, quote.twin), differing(quote.text, quote.twin))
     return f"{own}; {markdown.plain(twins[0].partition(':')[0]) if twins else 'the other'}: {twin}"
 

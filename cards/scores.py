@@ -301,7 +301,7 @@ def describe_shortcut(shortcut: Shortcut) -> str:
     metric = metric_name(shortcut.metric)
     return (
         f"**A shortcut**: {BASELINES.get(shortcut.baseline, shortcut.baseline)}: {shortcut.score:.1f} ({metric}; chance is"
-        f" {shortcut.chance:.1f}{_evidence(shortcut)}). The annotation left a trait that tells the label without the task."
+        f" {shortcut.chance:.1f}{_evidence(shortcut)}). The annotation left a trait that predicts the label without the task."
     )
 
 

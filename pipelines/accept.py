@@ -19,8 +19,8 @@ EXAMPLES = """\
   embedding-datasets accept build-report.json --dry-run    what a report says, and what it would add
   embedding-datasets accept build-report.json              add all of it; then review and commit both files
   embedding-datasets accept probe.json                     the digests that `fetch --probe --records` learned
-  embedding-datasets accept build-report.json shp rubq     only what these datasets bring
-  embedding-datasets accept build-report.json --rebuild --raw-dir raw     build these versions here before"""
+  embedding-datasets accept build-report.json shp rubq     only these datasets
+  embedding-datasets accept build-report.json --rebuild --raw-dir raw     build these versions here first"""
 
 FEW = 10  # of more, digests, errors and reasons are only shown with -v
 
@@ -116,7 +116,7 @@ def _row(entry: DatasetReport) -> list[str]:
 
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
-    arguments = command.parser("accept", "Take over the new digests and versions of a build report.", EXAMPLES)
+    arguments = command.parser("accept", "Adopt new digests and versions from a build report.", EXAMPLES)
     arguments.add_argument("report", type=Path, metavar="REPORT", help="a build-report.json, or a probe.json")
     arguments.add_argument("names", nargs="*", default=(), metavar="NAME", help=f"only these: {command.NAMES}")
     arguments.add_argument("--dry-run", action="store_true", help="show what would be added, and write nothing")

@@ -165,9 +165,12 @@ def _close(counted: Counter[str], options: argparse.Namespace) -> None:
         verdicts = ", ".join(f"{verdict} {count}" for verdict, count in counted.items())
         more = "" if options.verbose else "; -v shows the findings"
         command.print_page(["", f"{counted.total()} datasets: {verdicts}{more}"])
-    if options.html and options.html.is_file():
-        logger.info("report: %s", options.html)
-    elif options.format == "text" and counted.keys() - {"no problems", "not checked"} and command.is_terminal():
+    written = {"report": options.html, "markdown": options.markdown, "sarif": options.sarif, "badge": options.badge}
+    for name, path in {**written, "findings": options.findings}.items():
+        if path and path.exists():  # a report of failures alone is not written
+            logger.info("%s: %s", name, path)
+    has_problems = options.format == "text" and counted.keys() - {"no problems", "not checked"}
+    if has_problems and not options.html and command.is_terminal():
         command.print_page([f"next: {command.PROGRAM} check {shlex.join(options.names)} --html report.html"])
 
 
@@ -353,7 +356,7 @@ def parser() -> argparse.ArgumentParser:
         "--profile",
         action="store_true",
         help="also train a simple model on labelled rows, about a minute for 10,000: it finds labels that are shifted, permuted"
-        " or doubtful, an order of rows that tells the label, outliers and weak groups; needs the extra `scores`",
+        " or doubtful, an order of rows that predicts the label, outliers and weak groups; needs the extra `scores`",
     )
     own = arguments.add_argument_group("for rules of your own (docs/checking.md)")
     own.add_argument(
@@ -377,7 +380,7 @@ def parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="PUBLIC",
-        help="a public key (PEM) of those who may have signed it; repeatable; default: those in keys/ of a checkout",
+        help="a public key (PEM) of an accepted signer; repeatable; default: those in keys/ of a checkout",
     )
     published = arguments.add_argument_group(
         "for everything an organisation has published (names limit it to those datasets)"

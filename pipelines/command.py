@@ -157,7 +157,7 @@ def add_attest_options(arguments: argparse.ArgumentParser, what: str) -> None:
     """Add the options for a statement. what: what it says, for --help."""
     add_output(arguments, "--attest", "statement", metavar="FILE", help=f"write an in-toto statement of {what}")
     arguments.add_argument("--sign", type=Path, metavar="KEY", help="sign the statement with this private key (PEM)")
-    arguments.add_argument("--by", default="", metavar="NAME", help="who says so, in the statement: a public name")
+    arguments.add_argument("--by", default="", metavar="NAME", help="who makes the statement: a public name")
 
 
 def check_attest_options(arguments: argparse.ArgumentParser, options: argparse.Namespace) -> None:

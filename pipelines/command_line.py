@@ -40,7 +40,7 @@ EVERY = (
     Command("new", "develop", "begin a dataset, and list what it lacks"),
     Command("doctor", "develop", "find out what would stop a build on this machine"),
     Command("decide", "develop", "judge or measure texts once, with a model; find published rows"),
-    Command("accept", "develop", "take over the digests and versions of a build report"),
+    Command("accept", "develop", "adopt new digests and versions from a build report"),
 )
 # A wheel of packaging/check has a part of them.
 COMMANDS = tuple(listed for listed in EVERY if Path(__file__).with_name(f"{listed.name}.py").is_file())

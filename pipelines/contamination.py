@@ -197,7 +197,7 @@ def _index_parser() -> argparse.ArgumentParser:
         default=[],
         metavar="NAME",
         help="instead of datasets: a benchmark or a task of the mteb that is installed, or all; repeatable. Its datasets are "
-        "read from the Hub at mteb's revisions, those splits that mteb evaluates; killed, the command resumes",
+        "read from the Hub at mteb's revisions, the splits that mteb evaluates; an interrupted command resumes",
     )
     command.add_output(arguments, "--output", "index", required=True, metavar="FILE", help="the index to write")
     arguments.add_argument(
@@ -244,7 +244,7 @@ def _scan_parser() -> argparse.ArgumentParser:
     )
     add("--engine", choices=["local", "ray"], default="local", help="processes of this machine (the default), or Ray")
     add("--jobs", type=command.positive_int, default=1, metavar="N", help="processes (1, which uses all cores)")
-    add("--address", metavar="HOST:PORT", help="of a Ray cluster that is there; without it, Ray runs on this machine")
+    add("--address", metavar="HOST:PORT", help="of a running Ray cluster; without it, Ray runs on this machine")
     output = partial(command.add_output, arguments)
     output("--matches", "matches", metavar="FILE", help="write every match, as Parquet")
     output("--flag", "flags", metavar="FILE", help="write the rows of the benchmarks that were found, as Parquet")

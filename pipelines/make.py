@@ -70,7 +70,7 @@ class BuildResult:
 class BuildPlan:
     """What a build would do.
 
-    state: `up to date`, `would build`, `would download and build`, or `impossible` where a raw file cannot be had. raw: where
+    state: `up to date`, `would build`, `would download and build`, or `impossible` where a raw file is missing. raw: where
     each raw file would come from; none for a golden sample.
     """
 

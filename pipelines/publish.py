@@ -353,7 +353,7 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument(
         "--repair",
         action="store_true",
-        help="bring tags and main back to the record of refs, instead of publishing: what is in the way is set aside",
+        help="bring tags and main back to the record of refs, instead of publishing; whatever is in the way is moved aside",
     )
     arguments.add_argument(
         "--raw",

@@ -46,7 +46,8 @@ def main() -> int:
             command.print_json(row | sets)
     elif len(options.names) == 1 and options.names[0].casefold() in paper_tables.NOTES:
         name = options.names[0].casefold()
-        command.print_page(paper_tables.benchmark_page(name, described, command.width()).splitlines())
+        page = paper_tables.benchmark_page(name, described, command.width(), verbose=options.verbose)
+        command.print_page(page.splitlines())
     elif [name.casefold() for name in options.names] == ["training"]:
         command.print_page(paper_tables.training_page(described, command.width()).splitlines())
     elif len(datasets) > 1:

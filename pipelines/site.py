@@ -63,7 +63,7 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument(
         "--i-have-the-rights",
         action="store_true",
-        help="show the texts of sources whose licence permits no derivatives too",
+        help="also show texts under no-derivatives licences",
     )
     arguments.add_argument(
         "--url",

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ from huggingface_hub.errors import (
     RevisionNotFoundError,
 )
 
+from tests.support.paths import ROOT
 from tests.support.second_hub import second_hub
 from tests.support.second_hub_api import Account, Hub
 
@@ -255,3 +257,14 @@ def test_datasets_loads_a_tag(hub: Hub, api: HfApi, tmp_path: Path) -> None:
         [sys.executable, "-c", code], env=os.environ | settings, capture_output=True, text=True, check=False
     )
     assert done.stdout == "[[1, 2], [3]]\n", done.stderr
+
+
+def test_without_any_input_the_first_hub_serves_until_it_is_interrupted() -> None:
+    serving = [sys.executable, "-m", "tests.support.loopback_hub"]
+    with subprocess.Popen(serving, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, cwd=ROOT) as hub:
+        assert hub.stdout is not None
+        url = hub.stdout.readline().strip()
+        with pytest.raises(RepositoryNotFoundError):  # an answer, not a refused connection
+            HfApi(url, token="hf_writer_token").dataset_info("org/d")
+        hub.send_signal(signal.SIGINT)
+        assert hub.wait(60) == 0

@@ -34,6 +34,8 @@ PHRASES = {
     r"\bbut for (case|punctuation|white)": "ignoring case, ...",
     r"that tells what is wrong": "that lists the known problems",
     r"\bwent? unheard\b|\bis heard\b|\bare heard\b": "is asked, decides",
+    r"can(not|'t)? be had\b": "is missing, cannot be recovered",
+    r"anyone can see how|writes? into itself|derivatives too\b": "traced to its bytes, modifies itself, also ...",
     r"\bthe house\b|\brooms\b|\bthe walk of\b": "package, module, layer, pipeline",
 }
 # Words of the data and of other people: titles, quotations, the raw samples and their rows.

@@ -160,7 +160,7 @@ def _with_keys(
         __folded=join_texts(fold_meaning_2 if by_meaning else fold_text_1),
         __across=join_texts(fold_disguise_3 if by_meaning else fold_text_1),
         __label=label_key(label, frame.schema[label]),
-        __name=pl.col("id") if "id" in frame.columns else pl.format("row {}", pl.int_range(pl.len())),
+        __name=pl.col("id") if "id" in frame.columns else pl.format("row {}", 1 + pl.int_range(pl.len())),
     )
     # Before any row is dropped: of "Да" with two labels and "да" with one of them, none is kept.
     labels = pl.col("__label").n_unique()

@@ -96,13 +96,13 @@ function plural(number, noun) { return `${count(number)} ${noun}${number === 1 ?
 // Characters that a reader does not see, or that turn the direction of a text. A joiner inside an emoji is left alone.
 const INVISIBLE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]|\u200d(?!\p{Extended_Pictographic})/gu;
 
-// A text as nodes: invisible characters as their numbers, and what was searched for marked.
+// A text as nodes: invisible characters as JSON's escapes, as in the card, and what was searched for marked.
 function textNodes(text, words) {
   const fragment = document.createDocumentFragment();
   let end = 0;
   for (const match of text.matchAll(INVISIBLE)) {
     appendMarked(fragment, text.slice(end, match.index), words);
-    const code = `U+${match[0].codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
+    const code = match[0].split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join("");
     fragment.append(make("span", { class: "control", title: "a character that is not visible", text: code }));
     end = match.index + match[0].length;
   }

@@ -111,8 +111,8 @@ def _summary(
             failed.append(missing)
     if raw is None or not lacking:
         return [summarize(states)]
-    counted, *lines = missing_files_summary(list_needs(lacking, splits), raw, splits, failed)
-    return [summarize(states, missing=counted), *lines, ""]
+    needs, describe = list_needs(lacking, splits), lambda counted: summarize(states, missing=counted)
+    return [*missing_files_summary(needs, raw, splits, failed, describe), ""]
 
 
 def _expect(

@@ -31,8 +31,8 @@ EXPECTED: Mapping[str, str] = json.loads(Path(__file__).with_name("expected_size
 INDENT, COLUMN = "    ", 25
 NOTES = {
     "rumteb": "Sizes are of train / validation / test, without the splits that a task does not have. paper: as printed in"
-    " Table 1, rows if nothing else is said. expected: what the recipe of version 1.0.0 should give. built: what it gave on"
-    " verified real files, from the ledger; - if there is nothing.",
+    " Table 1, rows if nothing else is said. size: what version 1.0.0 has, or should have. real: verified on complete real"
+    " files. here: in the output folder.",
     "ateb": "The paper prints no sizes. Sizes are rows (reasoning: queries; document-level: documents) of train / validation"
     " / test, without the splits that a task does not have. raw: records of the raw files, before any are dropped. -:"
     " unknown without the raw files. here: in the output folder.",
@@ -70,18 +70,28 @@ def _printed(row: papers.Size) -> str:
     return f"{cells} {row.counts}" if row.counts in ("queries", "judgements") else cells
 
 
-def benchmark_page(benchmark: str, descriptions: Sequence[Mapping[str, Any]], width: int | None = None) -> str:
-    """The table of a benchmark. descriptions: of its datasets, by `pipelines.show.describe`. width: as for tables.table."""
+def benchmark_page(
+    benchmark: str, descriptions: Sequence[Mapping[str, Any]], width: int | None = None, *, verbose: bool = False
+) -> str:
+    """The table of a benchmark. descriptions: of its datasets, by `pipelines.show.describe`. width: as for tables.table.
+
+    verbose: ruMTEB with what is said of the sizes in its paper, several lines a dataset.
+    """
     datasets, tasks = {row["dataset"]: row for row in descriptions}, paper_tasks(benchmark)
     tasks |= {name: UNLISTED for name in datasets if name not in tasks}
     note = textwrap.wrap(f"{status_line(descriptions)} {NOTES[benchmark]}", WIDTH)
     if of_mteb := BENCHMARKS[benchmark].tasks:
         entries = [_mteb_entry(task, datasets[task.dataset]) for task in BUILT_IN if task.name in of_mteb]
         return "\n".join([*(line for entry in entries for line in entry), "", *note])
-    if benchmark == "rumteb":
+    if benchmark == "rumteb" and verbose:
         entries = [_rumteb_entry(datasets[name], task) for name, task in tasks.items()]
-        heading = ["dataset  task", *_columns("paper", "expected", "built"), "-" * WIDTH]
+        heading = ["dataset  task", *_columns("paper", "size", "real"), "-" * WIDTH]
         return "\n".join([*heading, *(line for entry in entries for line in entry), "", *note])
+    if benchmark == "rumteb":
+        rows = [["dataset", "task", "paper", "size", "real", "here"]]
+        rows += [_rumteb_row(datasets[name], task) for name, task in tasks.items()]
+        more = f"-v says why {sum(bool(task.note) for task in tasks.values())} sizes are not those of the paper."
+        return "\n".join([tables.table(rows, width=width, optional=("task", "paper")), "", *note, more])
     rows = [["dataset", "group", "source", "size", "licence", "verified on", "here"]]
     rows += [_ateb_row(datasets[name], task) for name, task in tasks.items()]
     return "\n".join([tables.table(rows, width=width, optional=("licence", "source", "group")), "", *note])
@@ -106,6 +116,12 @@ def status_summary() -> str:
         sets = f" with {len(papers.training_sets())} sets" if group == TRAINING else ""
         parts.append(f"{states.count(ledger.VERIFIED)} of {len(states)} of {title}{sets}{more}")
     return f"Built from complete real files so far: {', '.join(parts)}."
+
+
+def _rumteb_row(dataset: Mapping[str, Any], task: PaperTask) -> list[str]:
+    verified = {ledger.VERIFIED: "yes", ledger.PART: "part"}.get(dataset["status"], "-")
+    paper, size = (text.replace(" / ", "/") for text in (task.size, task.expected))
+    return [dataset["dataset"], dataset["task"], paper, size, verified, dataset["built"]]
 
 
 def _rumteb_entry(dataset: Mapping[str, Any], task: PaperTask) -> list[str]:
@@ -178,7 +194,7 @@ NOTE = (
     " source that the newest version reads, as far as their sizes are known; sets of one dataset share them. to get: raw"
     " files that no program downloads, or whose publisher asks you to accept terms. ours: the rows of the newest version"
     " in the output folder, else in the ledger; a sample is marked. The authors' sample, their mined negatives and their"
-    " random ones cannot be had again: docs/training.md."
+    " random ones cannot be recovered: docs/training.md."
 )
 
 

@@ -49,7 +49,7 @@ def write_site(
 ) -> SiteSummary:
     """Write the site of some datasets, each with its releases, into a folder, which is new, empty, or an older site.
 
-    rights: show the texts of sources whose licence forbids derivatives too. overwrite: the folder may hold other files, which are
+    rights: also show texts under no-derivatives licences. overwrite: the folder may hold other files, which are
     then gone. address: where the site will be on the web, for the picture that previews of links show. docs: with the
     documentation of this package in `docs/`.
 

@@ -110,6 +110,7 @@ def findings_table(
     for head, group in zip(heads, shown, strict=True):
         examples = "; ".join(markdown.shorten(markdown.visible(name), 60) for name in group.examples)
         checked = group.count_text.partition(" of ")[2].replace(" looked", " texts looked")
+        checked = "" if group.first.counts_labels else checked
         page += [*head, *wrap("; ".join(filter(None, (group_name(group), group.detail, checked))), indent)]
         if len(group.findings) > 1:
             page += wrap("; ".join(list_places(group)), indent)
@@ -134,8 +135,8 @@ BEFORE = 20  # characters before what is wrong in a long text
 def _quote_lines(quote: Quote | None, width: int) -> list[str]:
     """A text and its twin, each in one line, with escapes for what nobody would see, cut to a width; equal ones once.
 
-    The last line has a `^` below each character that is wrong, or in which the twin differs. Of a long text the line begins a
-    little before that.
+    The last line has a `^` below each character that is wrong, or in which the twin differs, and the note. Of a long text the
+    line begins a little before that.
     """
     if quote is None:
         return []
@@ -149,7 +150,7 @@ def _quote_lines(quote: Quote | None, width: int) -> list[str]:
     lines = [f"“{text if len(text) <= width else f'{text[: width - 1]}…'}”" for text in cut]
     before = 1 + bool(first) + len(_one_line(texts[-1][first:start]))
     marks = "^" * min(len(_one_line(texts[-1][start:end])), width + 1 - before)
-    return [*lines, " " * before + marks] if marks else lines
+    return [*lines, f"{' ' * before}{marks} {quote.note}".rstrip()] if marks else lines
 
 
 def _one_line(text: str) -> str:

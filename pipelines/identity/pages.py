@@ -16,6 +16,7 @@ from pipelines.process.tables import WIDTH, fact, number_table, wrap
 COUNTS = {"A": "before", "B": "after", "equal": "equal", "changed": "changed", "removed": "removed", "added": "added"}
 BEFORE = 20  # characters that are shown before a difference
 SHOWN = 12  # labels that a line names
+STATISTICS = "statistics / "
 
 
 def verdict(difference: Mapping[str, Any]) -> str:
@@ -56,10 +57,17 @@ def _figure_lines(difference: Mapping[str, Any]) -> list[str]:
     equal = f"{difference['equal_figures']} figures are equal"
     if not difference["figures"]:
         return ["", f"statistics, options, findings: all {equal}"] if difference["equal_figures"] else []
+    groups, heads = _grouped(difference["figures"]), dict[str, list[str]]()
+    statistics = {group.removeprefix(STATISTICS): groups[group] for group in groups if group.startswith(STATISTICS)}
+    if len(statistics) == 2:  # side by side: most figures of one split are those of the other
+        first, second = (groups.pop(f"{STATISTICS}{split}") for split in statistics)
+        heads["statistics"] = ["statistics", *(f"{split} {side}" for split in statistics for side in "AB")]
+        pairs = {name: (*first.get(name, ("", "")), *second.get(name, ("", ""))) for name in {**first, **second}}
+        groups = {"statistics": pairs, **groups}
     lines = []
-    for group, figures in _grouped(difference["figures"]).items():
-        rows = [[name, *(_figure(value) for value in pair)] for name, pair in figures.items()]
-        lines += ["", *number_table([[group, "A", "B"], *rows], WIDTH)]
+    for group, figures in groups.items():
+        rows = [[name, *map(_figure, values)] for name, values in figures.items()]
+        lines += ["", *number_table([heads.get(group, [group, "A", "B"]), *rows], WIDTH)]
     return [*lines, "", f"({equal})"]
 
 

@@ -4,7 +4,7 @@ import logging
 import re
 import shlex
 import textwrap
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -227,10 +227,10 @@ MAKERS = {
     "published": "by decide DATASET --published ORG/NAME@REVISION",
 }
 TITLES: dict[MissingReason, str] = {
-    "offline": "to download",
-    "gated": "to download once the terms on each page are accepted",
     "by hand": "to be fetched by hand",
+    "gated": "to download once the terms on each page are accepted",
     "unavailable": "failed to download, for the reasons above",
+    "offline": "to download",
 }
 
 
@@ -302,7 +302,10 @@ def _counts(plans: Sequence[PlannedDownload]) -> str:
 def missing_files_page(
     missing: Sequence[MissingRawFile], raw: RawSettings, *, splits: tuple[str, ...] | None = None
 ) -> list[str]:
-    """The missing files as lines: those to download, those with terms, those fetched by hand, and what to do about each group."""
+    """The missing files as lines: those fetched by hand, those with terms, those to download, each group with what to do.
+
+    The command that downloads those without terms is not among them.
+    """
     lines = []
     for reason, title in TITLES.items():
         files = [file for file in missing if file.reason == reason]
@@ -316,12 +319,8 @@ def missing_files_page(
             lines += _group_lines(list(together))
         if reason == "gated":
             lines += wrap("then, with a token of that account (HF_TOKEN, or hf auth login):", "  ")
-        if reason != "by hand":
             lines += _command(_fetch(files, raw, splits))
-    if not lines:
-        return []
-    folder = raw.raw_dir or "DIR"
-    place = f"files that you have: put them below {folder}, under these names"
+    place = f"files that you have: put them below {raw.raw_dir or 'DIR'}, under these names"
     return [*lines, "", *wrap(place if raw.raw_dir else f"{place}, and pass --raw-dir DIR", break_words=False)]
 
 
@@ -341,15 +340,24 @@ def missing_files_summary(
     raw: RawSettings,
     splits: tuple[str, ...] | None = None,
     failed: Collection[MissingFile] = (),
+    describe: Callable[[str], str] = str,
 ) -> list[str]:
-    """How many raw files some datasets lack, each file, and what could be built without them; no lines where nothing is missing.
+    """Each raw file that some datasets lack, then how many, the command to get them, and what could be built without them.
 
-    splits: those that the command line names. failed: the files whose downloads failed.
+    No lines where nothing is missing. splits: those that the command line names. failed: the files whose downloads failed.
+    describe: a sentence with how many are missing.
     """
     missing = find_missing_files(needs, raw, failed)
     if not missing:
         return []
-    lines = [count_missing(len(missing)), *missing_files_page(missing, raw, splits=splits)]
+    lines = [
+        "the raw files that are missing:",
+        *missing_files_page(missing, raw, splits=splits),
+        "",
+        describe(count_missing(len(missing))),
+    ]
+    if free := [file for file in missing if file.reason in ("offline", "unavailable") and not file.made_by]:
+        lines += _command(_fetch(free, raw, splits))
     return lines + buildable_lines("test", find_buildable("test", needs, raw), raw)
 
 

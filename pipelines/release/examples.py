@@ -206,7 +206,18 @@ def _quote(
         shown[0] = _with_visible_ends(shown[0])
     if mark := find_mark(found.pattern or PATTERNS.get(kind, ""), shown[0]):
         shown[0], mark = cut_before(shown[0], mark)
-    return Quote(shown[0], shown[1] if len(shown) > 1 else None, mark)
+    note = describe_lookalikes(shown[0][slice(*mark)]) if mark and kind == "lookalike_word" else ""
+    return Quote(shown[0], shown[1] if len(shown) > 1 else None, mark, note)
+
+
+def describe_lookalikes(word: str) -> str:
+    """The letters of the script that has fewer letters in a word of Latin and Cyrillic letters: `Latin C`."""
+    letters = {script: re.findall(pattern, word) for script, pattern in SCRIPTS.items()}
+    script = min(SCRIPTS, key=lambda script: len(letters[script]))
+    return f"{script} {', '.join(dict.fromkeys(letters[script]))}"
+
+
+SCRIPTS = {"Latin": "[A-Za-z\u00c0-\u024f]", "Cyrillic": "[\u0400-\u052f]"}
 
 
 def find_mark(pattern: str, text: str) -> Span | None:

@@ -229,12 +229,12 @@ def _evidence(
     frames: dict[str, dict[str, pl.LazyFrame]],
     found: Sequence[FindingRows],
 ) -> Evidence:
-    """What the card shows of the rows; no texts where the licence forbids derivatives."""
+    """What the card shows of the rows; no texts of a source whose licence forbids derivatives."""
     task, agreement = definition.dataset.task, count_agreeing(manifest, described)
     comparison = shared_with_others(manifest.dataset, manifest.content_sha256)
     status = ledger.release_status(manifest)
     waiting = tuple(version for version in definition.dataset.versions if is_waiting(definition, version))
-    if not permits_derivatives(definition.license):
+    if not (manifest.made_up or permits_derivatives(definition.license)):
         return Evidence(agreement=agreement, quotable=False, comparison=comparison, status=status, waiting=waiting)
     evaluated = tasks.evaluated_split(task)
     split = evaluated if evaluated in manifest.splits else manifest.splits[-1]

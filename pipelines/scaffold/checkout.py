@@ -26,7 +26,7 @@ def require_checkout() -> None:
         raise UsageError(
             "a dataset can be added only in a checkout of the repository",
             where=str(ROOT),
-            found="an installed package, which never writes into itself",
+            found="an installed package, which is never modified",
             todo="clone the repository, and run python -m pip install -e '.[test]' in it",
         )
 

@@ -37,3 +37,7 @@ def test_a_fence_is_longer_than_any_run_of_backticks_inside(text: str) -> None:
     first, *_, last = markdown.fenced(text).split("\n")
     assert first == last
     assert first not in text
+
+
+def test_characters_that_nobody_sees_have_the_escapes_of_json() -> None:
+    assert markdown.visible("a\u202c\u00ad\x7f\tb") == r"a\u202c\u00ad\u007f\tb"

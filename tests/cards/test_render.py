@@ -103,7 +103,7 @@ def test_the_first_screen_says_what_decides() -> None:
     assert facts == [
         "| Version | 1.9.0, not the newest ([versions](#versions)) |",
         "| Size | train 3 · test 3 rows · 1 kB |",
-        "| Task | MultilabelClassification: tell all labels of a text from its embedding · main score `accuracy` on `test` |",
+        "| Task | MultilabelClassification: predict all labels of a text from its embedding · main score `accuracy` on `test` |",
         "| Language | Russian (`rus-Cyrl`) |",
         LICENCE,
         "| Same as published | no figures are published to compare with |",
@@ -159,7 +159,8 @@ def test_a_source_that_forbids_derivatives_is_not_quoted() -> None:
 
 def test_hand_written_markdown_keeps_its_code_spans_and_opens_no_html() -> None:
     card = card_for("STS")
-    assert "Every line that is `<d>` or &lt;d> opens a document.\n\nColumns: id (string), text (string)." in card
+    assert "String" not in card
+    assert "Every line that is `<d>` or &lt;d> opens a document.\n\nColumns:\n\n- id (string), text (string)." in card
 
 
 def test_many_labels_are_folded_away(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ def test_without_a_command_the_commands_are_listed_by_heading(
     listed = capsys.readouterr().out
     assert "\nuse:\n  show           list the catalogue, or show one dataset or benchmark\n" in listed
     assert "\n  contamination  find the rows of benchmarks that are in a training corpus\n" in listed
-    assert "\n  accept         take over the digests and versions of a build report\n" in listed
+    assert "\n  accept         adopt new digests and versions from a build report\n" in listed
     assert listed.split("examples:")[0].count("\n  ") >= len(command_line.COMMANDS)
     assert max(map(len, listed.splitlines())) <= 80
 

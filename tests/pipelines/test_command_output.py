@@ -111,7 +111,7 @@ def test_a_quiet_command_still_says_which_files_are_missing(
     folders = ["--offline", "--cache", str(tmp_path / "cache"), "--output", str(tmp_path / "outputs")]
     assert run(build.main, "cedr", "terra", "--quiet", *folders) == 3
     err = capsys.readouterr().err
-    assert "error: 2 datasets: 2 failed: 2 raw files are missing\n" in err
+    assert "error: the raw files that are missing:\n" in err
     assert "  terra/TERRa.zip" in err
 
 

@@ -5,14 +5,16 @@
         hub.fail(3, Fault(status=429, headers={"Retry-After": "7"}))  # fail the fourth request from now
     hub.tree("org/name", "v1.0.0")                       # content by path at a commit, branch or tag
 
-`python -m tests.support.loopback_hub` prints its address and serves until its standard input is closed. Large files go through
-LFS or Xet, as the client likes. The Hub supports the calls that huggingface_hub 2.4, hf_xet 1.8 and datasets 5.2 make.
+`python -m tests.support.loopback_hub` prints its address and serves until its standard input is closed, or without any
+(`</dev/null`) until it is interrupted. Large files go through LFS or Xet, as the client likes. The Hub supports the calls that
+huggingface_hub 2.4, hf_xet 1.8 and datasets 5.2 make.
 """
 
 import base64
 import copy
 import hashlib
 import json
+import os
 import re
 import select
 import string
@@ -23,6 +25,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 from urllib.parse import parse_qs, quote, unquote, urlencode, urlsplit
@@ -933,4 +936,6 @@ if __name__ == "__main__":
     with LoopbackHub() as hub:
         print(hub.url, flush=True)
         with suppress(KeyboardInterrupt):
+            if sys.stdin is None or os.path.samestat(os.fstat(sys.stdin.fileno()), Path(os.devnull).stat()):
+                threading.Event().wait()
             sys.stdin.read()

@@ -164,9 +164,9 @@ def test_a_text_in_two_splits_is_kept_in_the_later_one() -> None:
         "test": ["ПЯТЬ!", "один"],
     }
     assert dropped == (
-        Dropped("the text is also in the test split", 1, "train", ("row 0",)),
-        Dropped("the text is also in the validation split", 1, "train", ("row 1",)),
-        Dropped("the text is also in the test split", 1, "validation", ("row 1",)),
+        Dropped("the text is also in the test split", 1, "train", ("row 1",)),
+        Dropped("the text is also in the validation split", 1, "train", ("row 2",)),
+        Dropped("the text is also in the test split", 1, "validation", ("row 2",)),
     )
 
 

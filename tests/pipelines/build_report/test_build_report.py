@@ -99,10 +99,10 @@ def test_the_others_are_built_and_the_exit_code_is_that_of_the_first_failure(con
 
 
 def test_a_summary_with_the_failed_datasets_ends_the_build(contact: Contact) -> None:
-    _, summary = contact.process.stderr.split("13 datasets: ")
+    files, summary = contact.process.stderr.split("13 datasets: ")
     assert summary.splitlines()[0] == "6 built, 7 failed: 3 raw files are missing, 3 for other reasons"
     assert "  failed       dialfact-classification@" in summary
-    by_hand = summary.split("to be fetched by hand\n")[1]
+    by_hand = files.split("to be fetched by hand\n")[1]
     assert by_hand.startswith("  sts22/articles.zip\n")
     assert "    for sts22-ru\n" in by_hand
     assert summary.rstrip().endswith("outputs/build-report.json")

@@ -62,7 +62,13 @@ def test_the_versions_in_the_output_folder_are_listed_under_their_dataset() -> N
     description = {"task": "STS", "versions": {}, "status": "golden sample only", "built": "-"}
     descriptions = [description | {"dataset": name} for name in paper_tasks("rumteb")]
     descriptions[0] = descriptions[0] | {"built": "1.0.0 (sample), 2.0.0"}
-    assert "\n    in the output folder: 1.0.0 (sample), 2.0.0\n" in benchmark_page("rumteb", descriptions)
+    verbose = benchmark_page("rumteb", descriptions, verbose=True)
+    assert "\n    in the output folder: 1.0.0 (sample), 2.0.0\n" in verbose
+    assert "\n    Table 1: wrong: 4,000 training rows is a misprint" in verbose
+    brief = benchmark_page("rumteb", descriptions).splitlines()
+    assert brief[2].endswith("  1.0.0 (sample), 2.0.0")
+    assert brief.index("") == 2 + len(descriptions), "the heading, then a line for each dataset"
+    assert brief[-1] == "-v says why 12 sizes are not those of the paper."
 
 
 def test_the_page_is_up_to_date() -> None:

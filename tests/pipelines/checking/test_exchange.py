@@ -60,6 +60,9 @@ def test_one_check_prints_a_format_and_writes_the_others(tmp_path: Path) -> None
     options = [argument for form, name in names.items() for argument in (f"--{form}", str(out / name))]
     printed = run("check", str(data), "--format", "github", *options)
     assert printed.stdout == run("check", str(data), "--format", "github").stdout
+    assert [line for line in printed.stderr.splitlines() if str(out) in line] == [
+        f"{form}: {out / name}" for form, name in names.items()
+    ]
     head, *page = (out / "check.md").read_text("utf-8").splitlines()
     assert head == "<!-- embedding-datasets check -->"
     assert page == run("check", str(data), "--format", "markdown").stdout.splitlines()

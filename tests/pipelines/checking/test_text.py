@@ -53,6 +53,16 @@ def test_a_long_location_of_a_finding_is_folded_behind_its_slashes() -> None:
     assert [line[67:] for line in table[2:5]] == ["en-de/", "validation/", "sentence1"]
 
 
+def test_labels_are_counted_as_labels_and_those_of_two_splits_do_not_add_up() -> None:
+    detail = "no label: guessed right for 75% of the rows from this column"
+    train = Finding("label_leaking_column", "info", "default", "train", "source", 1, 1 / 6, detail=detail)
+    page = check_page(report(), [train, replace(train, split="test", count=2, share=1 / 3)]).splitlines()
+    assert page[6].split() == ["info", "label_leaking_column", "2", "of", "6", "labels", "33.33%", "default/*/source"]
+    assert "default/train.source 1 of 6 labels (16.67 %)" in " ".join(" ".join(page).split())
+    words = replace(FINDING, kind="label_by_token", detail="texts begin with the name of their label")
+    assert (words.count_text, words.counts_labels) == ("1", False)
+
+
 def test_errors_come_first_in_a_table_of_findings() -> None:
     findings = [replace(FINDING, severity=severity) for severity in ("info", "warning", "error")]
     page = check_page(report(), findings).splitlines()
@@ -158,6 +168,8 @@ def test_a_finding_is_shown_by_its_texts_from_where_they_differ_and_never_by_a_h
         "                                  ^^^^",
         "            q-7",
     ]
+    lookalike = check_page(report(), [found], [Quote("A wоrd", mark=(2, 6), note="Cyrillic о")]).splitlines()
+    assert lookalike[-3:-1] == ["            “A wоrd”", "               ^^^^ Cyrillic о"]
     same = check_page(report(), [found], [Quote("A line\nand\x1b[31m more", "A line\nand\x1b[31m more")])
     assert [line.strip() for line in same.splitlines() if "“" in line] == ["“A line⏎and\\u001b[31m more”"]
     assert "0123456789abcdef" not in check_page(report(), [found], [None])

@@ -109,7 +109,7 @@ def test_one_number_that_decides_compromises_a_score(kind: str) -> None:
     ]:  # fmt: skip
         assert judge("STS", [finding(kind, 1, 100, split, severity=severity)], [], sample=False).state == state
     assert summary(finding("label_by_position", 40, 40, severity="warning")) == (
-        "compromised, 1 warning: position that tells the relevant candidate in test"
+        "compromised, 1 warning: position that predicts the relevant candidate in test"
     )
 
 

@@ -40,6 +40,18 @@ def test_long_names_of_figures_keep_their_beginning_and_end() -> None:
     assert ": count  1  2" in line
 
 
+def test_the_statistics_of_two_splits_are_side_by_side() -> None:
+    table = TableDifference("default", "test", "same", 1, 1, equal=1)
+    figures = {"train / num_samples": [7, 6], "test / num_samples": [5, 4], "test / samples_in_train": [1, 0]}
+    page = text_page(difference_of(table, figures={f"statistics / {name}": pair for name, pair in figures.items()}))
+    assert page[-6:-2] == [
+        "statistics           train A  train B  test A  test B",
+        "-------------------  -------  -------  ------  ------",
+        "rows                       7        6       5       4",
+        "texts also in train                         1       0",
+    ]
+
+
 def test_the_verdict_names_what_differs_and_does_not_count() -> None:
     assert verdict(difference_of(differences=[])) == "the same rows"
     assert (

@@ -163,13 +163,25 @@ def test_both_sides_of_a_pair_are_quoted() -> None:
         ("ё" * 100 + "<br>" + "я", "html_residue", "…" + "ё" * 30 + "<br>я", (31, 35)),
         ("Коротко <br>", "html_residue", "Коротко <br>", (8, 12)),
         ("ё" * 100 + "я..", "double_full_stop", "…" + "ё" * 30 + "я..", (31, 34)),
-        ("Купи мне сaхар, да!", "lookalike_word", "Купи мне сaхар, да!", (9, 14)),
     ],
 )
 def test_a_long_text_is_quoted_from_a_little_before_what_is_marked(
     text: str, kind: str, quote: str, mark: tuple[int, int]
 ) -> None:
     assert quotes(CLASSIFICATION, texts("Снег.", test=text), kind) == [Quote(quote, mark=mark)]
+
+
+@pytest.mark.parametrize(
+    ("text", "mark", "note"),
+    [
+        ("Купи мне сaхар, да!", (9, 14), "Latin a"),
+        ("Apрle pie", (0, 5), "Cyrillic р"),
+    ],
+)
+def test_a_word_of_two_scripts_is_marked_and_its_foreign_letters_are_named(
+    text: str, mark: tuple[int, int], note: str
+) -> None:
+    assert quotes(CLASSIFICATION, texts("Снег.", test=text), "lookalike_word") == [Quote(text, mark=mark, note=note)]
 
 
 @pytest.mark.parametrize(
