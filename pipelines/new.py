@@ -114,8 +114,10 @@ def _show_files(plan: Plan, files: Sequence[str], *, dry_run: bool) -> None:
     """Print what was written, and what to do next."""
     from cards.texts import MARK
     from pipelines.process.tables import wrap
+    from pipelines.scaffold.checkout import ROOT
 
-    print("would write:" if dry_run else "written:")
+    below = "" if Path.cwd() == ROOT else f" below {ROOT}"
+    print(f"would write{below}:" if dry_run else f"written{below}:")
     print("\n".join(f"  {name}" for name in files))
     if dry_run:
         return

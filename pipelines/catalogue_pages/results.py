@@ -428,7 +428,7 @@ def _dataset_section(versions: Sequence[Result]) -> list[str]:
         f" content `{result.content_sha256[:16]}`"
         for result in versions
     ]
-    columns = {"": "---", "what": "---", "where": "---"} | numbers
+    columns = {"severity": "---", "what": "---", "where": "---"} | numbers
     heading = [f"## {versions[0].dataset}", "", *sizes, ""]
     return [*heading, *(_table(columns, [*rows, *dropped]) if rows or dropped else ["Nothing was found."]), ""]
 

@@ -13,7 +13,8 @@ from builders.errors import ReleaseError, UsageError
 from pipelines.process import installation
 
 CONFIG = "zensical.toml"
-START = ("README.md", "docs/assets/iframe-worker.js")  # the script is named by CONFIG
+ASSETS = ("iframe-worker.js", "site.css", "site.js")  # named by CONFIG
+START = ("README.md", *(f"docs/assets/{name}" for name in ASSETS))
 LINK = re.compile(r"""(?:\]\(|\bsrc(?:set)?=")(?!\w+:|#)([^)"#\s]+)""")  # of Markdown and of HTML
 COLORS = re.compile(r"\x1b\[[\d;]*m")
 

@@ -61,7 +61,7 @@ def find_datasets(names: Sequence[str], releases: Path) -> list[tuple[Definition
     """
     if not releases.is_dir():
         raise UsageError(
-            "no such folder", where=str(releases), todo="name the folder with the releases: --releases DIR"
+            "no such folder", where=str(releases), todo="build releases, or name the folder with them: --releases DIR"
         )
     if not names:
         _log_unknown(releases)

@@ -258,13 +258,14 @@ def declared_languages(front_matter: Mapping[str, Any], requested: tuple[str, ..
 
     Raises UsageError for a requested language that cannot be detected.
     """
+    codes = {key: code for code, (short, name) in reversed(LANGUAGES.items()) for key in (short, name.lower())}
     for code in requested:
         if code.split("-")[0] not in LANGUAGES:
-            todo = "use mteb's notation: rus-Cyrl"
+            near = codes.get(code.lower().split("-")[0])
+            todo = (f"did you mean {near!r}? " if near else "") + "use mteb's notation: rus-Cyrl"
             raise UsageError(f"unknown language {code!r}", expected=", ".join(sorted(LANGUAGES)), todo=todo)
     declared = front_matter.get("language") or []
     short = [str(name).lower().split("-")[0] for name in (declared if isinstance(declared, list) else [declared])]
-    codes = {short: code for code, (short, _) in reversed(LANGUAGES.items())}
     return requested or tuple(dict.fromkeys(code for name in short if (code := codes.get(name, name)) in LANGUAGES))
 
 

@@ -120,7 +120,7 @@ def unreadable_file(files: Sequence[Path], error: Exception) -> SourceError:
                 where=_location(file, file_format),
                 found=f"{content}: {first_line(cause)}",
                 expected=file_format,
-                todo="download the file again; if it is unchanged, only its publisher can fix it",
+                todo="correct the file; if it is not yours, download it again, and if it is unchanged, tell its publisher",
             )
     where = ", ".join(map(str, files[:4])) + (", ..." if len(files) > 4 else "")
     return SourceError("cannot read the rows of a table", where=where, found=first_line(error))

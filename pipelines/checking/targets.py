@@ -1,5 +1,6 @@
 """What the names mean that `check` and `diff` take: a folder, a file, a repository, a dataset of the catalogue."""
 
+import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,8 +61,9 @@ def resolve_targets(name: str, output: Path) -> list[Target]:
         return [Target(name, file=path)]
     if path.name != name:
         raise UsageError(
-            "no such folder or file", where=name, todo="name a folder, a file, ORG/NAME@REVISION or a dataset"
-        )
+            "no such folder or file", where=name, found=_names_like(path),
+            todo="name a folder, a file, ORG/NAME@REVISION or a dataset",
+        )  # fmt: skip
     if installation.CHECK_ALONE:
         what = f"no such folder or file, and {installation.DISTRIBUTION} has no catalogue of datasets"
         todo = f"name a folder, a file or ORG/NAME@REVISION; for a name, python -m pip install {installation.NAME}"
@@ -71,9 +73,16 @@ def resolve_targets(name: str, output: Path) -> list[Target]:
     except UsageError as error:
         what = f"no such folder or file, and {error.what}"
         todo = f"{error.todo}, or name a folder, a file or ORG/NAME@REVISION"
-        raise UsageError(what, where=name, found=error.found, expected=error.expected, todo=todo) from None
+        raise UsageError(
+            what, where=name, found=error.found or _names_like(path), expected=error.expected, todo=todo
+        ) from None
     releases = [(entry.dataset, _release_path(entry, version, output)) for entry, version in entries]
     return [Target(name if len(releases) == 1 else dataset, path) for dataset, path in releases]
+
+
+def _names_like(path: Path) -> str | None:
+    """The files beside a missing one that are named nearly like it."""
+    return ", ".join(difflib.get_close_matches(path.name, [other.name for other in path.parent.glob("*")])) or None
 
 
 def _release_path(entry: Entry, version: str | None, releases: Path) -> Path:

@@ -63,7 +63,7 @@ def read_manifest(release_dir: Path) -> Manifest | None:
             "not a release directory",
             where=str(release_dir),
             found="a folder without a manifest.json" if release_dir.is_dir() else "a file",
-            todo="move it away, or choose another --output",
+            todo="name the folder of a release; to build one here, move this away or choose another --output",
         ) from None
     return decode(data, str(path))
 

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from functools import partial
 from http.server import HTTPServer, SimpleHTTPRequestHandler
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Thread
@@ -344,9 +345,17 @@ def test_two_releases_are_shown_side_by_side_with_the_texts_of_both(page: Any, s
 
 
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
+needs_axe = pytest.mark.skipif(not AXE.is_file(), reason="needs axe-core: npm install --no-save axe-core")
 
 
-@pytest.mark.skipif(not AXE.is_file(), reason="needs axe-core: npm install --no-save axe-core")
+def violations(page: Any) -> list[tuple[str, list[str]]]:
+    """The rules of axe that a page breaks, each with the elements concerned."""
+    page.wait_for_load_state("networkidle")
+    page.evaluate(AXE.read_text("utf-8"))
+    return [(each["id"], [node["html"] for node in each["nodes"]]) for each in page.evaluate("axe.run()")["violations"]]
+
+
+@needs_axe
 @pytest.mark.parametrize("width", [400, 1280])
 @pytest.mark.parametrize(
     "name",
@@ -359,11 +368,27 @@ def test_axe_finds_nothing(browser: Any, site: Path, name: str, width: int) -> N
     page.goto(f"{site.as_uri()}/{name}" if "#" in name else f"{site.as_uri()}/{name}.html")
     for button in page.query_selector_all("button.open"):
         button.click()
-    page.wait_for_load_state("networkidle")
-    page.evaluate(AXE.read_text("utf-8"))
-    found = page.evaluate("axe.run()")["violations"]
+    found = violations(page)
     context.close()
-    assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in found] == []
+    assert found == []
+
+
+@needs_axe
+@pytest.mark.extra("zensical")
+def test_axe_finds_nothing_in_the_documentation(browser: Any, tmp_path: Path) -> None:
+    write_documentation(tmp_path / "docs")
+    for scheme, width in product(("light", "dark"), (400, 1280)):
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme, reduced_motion="reduce", bypass_csp=True
+        )
+        page = context.new_page()
+        for name in (
+            "index",
+            *(f"docs/{name}" for name in ("tutorials/train", "results", "scores", "commands", "python")),
+        ):
+            page.goto((tmp_path / "docs" / f"{name}.html").as_uri())
+            assert violations(page) == [], (name, scheme, width)
+        context.close()
 
 
 @pytest.mark.slow

@@ -85,8 +85,10 @@ def test_languages_are_the_requested_ones_or_those_of_the_card(
 
 def test_languages_use_the_notation_of_mteb() -> None:
     assert declared_languages({"language": ["zh", "ru-RU", "xx"]}, ()) == ("cmn", "rus")
-    with pytest.raises(UsageError, match="unknown language 'russian'"):
-        declared_languages({}, ("russian",))
+    for code in ("russian", "ru-RU"):
+        with pytest.raises(UsageError, match=f"unknown language '{code}'") as caught:
+            declared_languages({}, (code,))
+        assert caught.value.todo == "did you mean 'rus'? use mteb's notation: rus-Cyrl"
 
 
 def write(path: Path, text: str = "id,text\n") -> Path:

@@ -47,6 +47,10 @@ def test_a_name_is_a_repository_a_folder_or_datasets_of_the_catalogue(
     assert [target.name for target in resolve_targets("rubq", output)] == ["rubq-reranking", "rubq-retrieval"]
     with pytest.raises(UsageError, match="no such folder or file, and "):
         resolve_targets("terrra", output)
+    for name in ("heer", "./heer"):
+        with pytest.raises(UsageError, match="no such folder") as caught:
+            resolve_targets(name, output)
+        assert caught.value.found == "here"
     with pytest.raises(UsageError, match="no such folder"):
         resolve_targets("here/there", output)
 
