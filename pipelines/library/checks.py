@@ -95,7 +95,7 @@ def in_python(names: Mapping[str, str] | None = None) -> Iterator[None]:
     except DatasetError as error:
         parts = {name: as_python(getattr(error, name)) for name in ("where", "found", "expected", "todo")}
         parts["where"] = (names or {}).get(error.where or "", parts["where"])
-        raise type(error)(as_python(error.what) or "", **parts) from error
+        raise type(error)(as_python(error.what) or "", **parts) from None
 
 
 ARGUMENTS = {"releases": "output", "benchmark": "benchmarks"}
