@@ -219,7 +219,7 @@ def _page(definition: Definition, row: dict[str, Any]) -> str:
     columns = [f"{layout.config}: {', '.join(layout.columns)}" for layout in layouts(dataset.task)]
     versions = sorted(row["versions"], key=version_key)
     newest = row["version"] == row["newest"]
-    waiting = dict.fromkeys(row["waiting"], " (waits for decide)")
+    waiting = dict.fromkeys(row["waiting"], "waits for decide. ")
     facts = {
         "version": row["version"] if newest else f"{row['version']}; the newest is {row['newest']}",
         "task": f"{row['task']} ({dataset.group}), {', '.join(row['languages'])}",
@@ -228,11 +228,16 @@ def _page(definition: Definition, row: dict[str, Any]) -> str:
         "source": f"{source.title}, {definition.license}, {source.homepage}",
         "options": ", ".join(f"{name}={value!r}" for name, value in row["options"].items()) or "none",
         **_content_facts(row),
-        "versions": "; ".join(f"{number}{waiting.get(number, '')}: {row['versions'][number]}" for number in versions),
         "built": row["built"],
     }
     lines = [*wrap(f"{dataset.name} - {dataset.summary}"), ""]
     lines += [line for name, text in facts.items() for line in fact(name, text)]
+    lines += ["", "  versions:"]
+    lines += [
+        line
+        for number in versions
+        for line in wrap(f"{waiting.get(number, '')}{row['versions'][number]}", f"    {number:<8}")
+    ]
     lines += ["", "  raw files (below --raw-dir DIR, or downloaded):"]
     for key in needed_files(definition, dataset.task.splits, row["version"]):
         file = source.files[key]

@@ -352,7 +352,7 @@ def test_a_copy_in_a_folder_offers_the_version_without_a_network(
     assert pq.read_table(keys) == pq.read_table(GOLDEN_KEYS)
     expect(
         (0, "0 of 15 figures agree with sizes: the ruMTEB paper", *build_it),
-        (0, "0.1.0 (waits for decide): The published rows", "show", NAME),
+        (0, "0.1.0 waits for decide. The published rows", "show", NAME),
         (0, f'"waiting": ["{AS_PUBLISHED}"]', "show", NAME, "--json"),
         (5, f"{version} waits for decide", *publish_it, version),
         (5, f"{version}: passed over, it waits for decide", *publish_it, NAME, "--all-versions"),
