@@ -31,7 +31,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 PREFIX = b"embedding-datasets/1\n\n"
 STREAMS = {"string": 3, "int64": 2, "float64": 2, "bool": 2, "list<string>": 5, "list<int64>": 4}
@@ -77,6 +76,7 @@ def dataset_sha256(tables: Mapping[tuple[str, str], str]) -> str:
 
 def _streams(array: Any, kind: str) -> list[Any]:
     """The bytes that one pyarrow array adds to each stream of its column."""
+    import pyarrow.compute as pc
 
     def fixed(values: Any, dtype: str) -> Any:
         return np.ascontiguousarray(to_numpy(values).astype(dtype, copy=False)).data
@@ -100,6 +100,8 @@ def _streams(array: Any, kind: str) -> list[Any]:
 # What pyarrow has for both, and for making a scalar or an array, imports pandas: it takes as long as to build a small release.
 def fill_null(values: Any) -> Any:
     """An array of numbers, truth values or strings with zero, false or nothing for each null."""
+    import pyarrow.compute as pc
+
     empty = [None, pa.py_buffer(bytes(16)), pa.py_buffer(b"")]  # of a string: where it begins and ends, and its bytes
     zero = pa.Array.from_buffers(values.type, 1, empty[: values.type.num_buffers])[0]
     return pc.coalesce(values, zero)

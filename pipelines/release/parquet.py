@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from builders.batches import prefetch
@@ -210,6 +209,8 @@ def _row_groups(batches: Iterator[Any]) -> Iterator[tuple[Any, int]]:
 
 def _row_bytes(batch: Any) -> Any:
     """The size of each row's values in bytes."""
+    import pyarrow.compute as pc
+
     total = np.zeros(batch.num_rows, dtype="i8")
     for column in batch.columns:
         array = column.combine_chunks()

@@ -22,6 +22,7 @@ from cards.evidence import Evidence
 from cards.manifest import Finding, Manifest, Table, encode
 from cards.render import render
 from cards.scores import Scores, encode_scores, with_scores
+from cards.statistics import to_json
 from pipelines.audit import integrity, quality, statistics
 from pipelines.audit.findings import FindingRows
 from pipelines.audit.languages import sample_tables
@@ -181,7 +182,7 @@ def _audit(
             description = background.submit(statistics.describe_tables, task, frames, seed, sampled_texts)
             languages = definition.dataset.languages
             found += quality.audit_tables(task, frames, splits, languages, seed=seed, sampled_texts=sampled_texts)
-            return found, statistics.to_json(description.result())
+            return found, to_json(description.result())
         finally:
             read_back.result()  # rows that differ from what was written explain every other error
 
