@@ -19,8 +19,7 @@ import msgspec
 from builders.errors import ReleaseError
 from cards.manifest import INVALID_JSON
 from pipelines.process import installation
-from pipelines.process.files import write_atomically
-from pipelines.raw.digests import default_cache
+from pipelines.raw.digests import default_cache, read_cached, write_cached
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("builders", "cards", "pipelines")
@@ -34,7 +33,7 @@ QUOTED = (
 EARLIER = Path(__file__).with_name("earlier_recipes.json")
 # What turns the same rows into another card, manifest or Parquet file, with everything that these import.
 REPORT = ("pipelines.release.writing",)
-CACHE = "imports.json"  # in the cache: the SHA-256 of the rest, and what `_imports` returns by SHA-256 of our code and the file's
+CACHE = "imports.json"  # in the cache: what `_imports` returns by SHA-256 of our code and the file's
 MAX_CACHED = 5000  # files: some 30 states of this package
 
 
@@ -101,7 +100,7 @@ def reached(modules: tuple[str, ...], root: Path = ROOT, without: frozenset[str]
             cached[key] = _imports(code)
         queue += cached[key]
     if len(cached) > known:
-        _write_cached(cached)
+        write_cached(CACHE, msgspec.json.encode(cached))
     return frozenset(found)
 
 
@@ -142,22 +141,10 @@ def _statements(node: ast.AST) -> Iterator[ast.AST]:
 def _cached_imports() -> dict[str, list[str]]:
     """The cache, to which `reached` adds; empty where it cannot be read, is damaged or is full."""
     try:
-        digest, _, content = (default_cache() / CACHE).read_bytes().partition(b"\n")
-        if digest.decode("ascii", "replace") == hashlib.sha256(content).hexdigest():
-            cached = msgspec.json.decode(content, type=dict[str, list[str]])
-            return cached if len(cached) < MAX_CACHED else {}
-    except (OSError, *INVALID_JSON):
-        pass
-    return {}
-
-
-def _write_cached(cached: dict[str, list[str]]) -> None:
-    content = msgspec.json.encode(cached)
-    try:
-        default_cache().mkdir(parents=True, exist_ok=True)
-        write_atomically(default_cache() / CACHE, hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
-    except OSError:
-        pass  # the next process parses the files again
+        cached = msgspec.json.decode(read_cached(CACHE) or b"{}", type=dict[str, list[str]])
+    except INVALID_JSON:
+        return {}
+    return cached if len(cached) < MAX_CACHED else {}
 
 
 def _cache_key(code: bytes) -> str:

@@ -9,9 +9,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from builders.errors import ReleaseError
+from pipelines.raw.digests import write_cached
 from pipelines.release import fingerprint
 from tests.support.paths import ROOT
 from tests.support.processes import checkout
@@ -177,7 +179,7 @@ def test_a_damaged_or_unwritable_cache_changes_no_digest(tmp_path: Path) -> None
 def test_a_cache_with_other_imports_than_the_code_is_noticed_before_publishing(tmp_path: Path) -> None:
     digests(ROOT)
     fingerprint.verify_cached_imports(MODULE)
-    fingerprint._write_cached({key: [] for key in fingerprint._cached_imports()})
+    write_cached(fingerprint.CACHE, msgspec.json.encode({key: [] for key in fingerprint._cached_imports()}))
     start_process()
     with pytest.raises(ReleaseError, match="other imports") as caught:
         fingerprint.verify_cached_imports(MODULE)
