@@ -19,7 +19,7 @@ import io
 import lzma
 import re
 from array import array
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
+import orjson
 import polars as pl
 import pyarrow as pa
 
@@ -381,7 +382,26 @@ def _langdetect_factory() -> detector_factory.DetectorFactory:
     from langdetect import detector_factory
 
     factory = detector_factory.DetectorFactory()
-    profiles = sorted(path for path in Path(detector_factory.PROFILES_DIRECTORY).iterdir() if path.is_file())
-    factory.load_json_profile([path.read_text("utf-8") for path in profiles])
+    paths = sorted(path for path in Path(detector_factory.PROFILES_DIRECTORY).iterdir() if path.is_file())
+    profiles = [orjson.loads(path.read_bytes()) for path in paths]
+    factory.langlist = [profile["name"] for profile in profiles]
+    factory.word_lang_prob_map = _Frequencies((profile["freq"], profile["n_words"]) for profile in profiles)
     factory.set_seed(0)
     return factory
+
+
+class _Frequencies(dict[str, list[float]]):
+    """The frequencies of runs of one to three characters in each language, as langdetect computes them, once they are needed.
+
+    The library computes 88,000 lists of 55 numbers; a few texts need some hundreds.
+    """
+
+    def __init__(self, profiles: Iterable[tuple[dict[str, int], list[int]]]) -> None:
+        self._profiles = list(profiles)  # how often each run occurs in a language, and all runs of each length
+
+    def __contains__(self, run: object) -> bool:
+        return any(run in counts for counts, _ in self._profiles)
+
+    def __missing__(self, run: str) -> list[float]:
+        self[run] = [counts.get(run, 0) / totals[len(run) - 1] for counts, totals in self._profiles]
+        return self[run]

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from langdetect import detector_factory
 
 from builders import tasks
 from builders.errors import SourceError
@@ -430,3 +431,18 @@ def test_a_model_is_the_same_from_the_cache_without_it_and_where_it_is_damaged(
     assert languages._unpack(model) == b"two model"
     monkeypatch.setenv("EMBEDDING_DATASETS_CACHE", str(model))
     assert languages._unpack(model) == b"two model"
+
+
+def test_langdetect_gets_the_frequencies_that_it_computes_itself() -> None:
+    library = detector_factory.DetectorFactory()
+    folder = Path(detector_factory.PROFILES_DIRECTORY)
+    library.load_json_profile([path.read_text("utf-8") for path in sorted(folder.iterdir()) if path.is_file()])
+    ours = languages._langdetect_factory()
+    assert ours.get_lang_list() == library.get_lang_list()
+    words = library.word_lang_prob_map
+    assert len(words) > 80_000
+    assert [
+        word for word in words if word not in ours.word_lang_prob_map or ours.word_lang_prob_map[word] != words[word]
+    ] == []
+    assert "\ue000\ue000" not in ours.word_lang_prob_map
+    languages._langdetect_factory.cache_clear()
