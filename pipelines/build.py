@@ -271,6 +271,7 @@ def _show(result: BuildResult, publication: Publication[Plan] | None, *, as_json
     command.print_page(page.page(result, publication, timed=command.is_terminal(), brief=brief))
     for note in result.notes:
         logger.info(note)
+    logger.debug("%s@%s: what `datasets` loads was not looked at: check and publish do", result.dataset, result.version)
     if command.is_terminal() and not brief:
         command.print_page([page.next_step(result)])
 

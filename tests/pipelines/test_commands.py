@@ -57,7 +57,9 @@ def test_a_sample_build_prints_its_result_and_location(tmp_path: Path) -> None:
     )
     end = f"2 datasets: 2 built\n  releases     {tmp_path} (-v shows what they drop, and their findings)\n"
     assert process.stderr == end
-    full = run("build", "rubq", "--sample", "--force", "-v", "--output", str(tmp_path)).stdout
+    verbose = run("build", "rubq", "--sample", "--force", "-v", "--output", str(tmp_path))
+    full = verbose.stdout
+    assert "rubq-retrieval@2.0.0: what `datasets` loads was not looked at: check and publish do" in verbose.stderr
     assert "4 test: no paragraph answers the question" in full
     assert str(tmp_path / "rubq-retrieval" / "2.0.0") in full
     again = run("build", "rubq", "--sample", "--output", str(tmp_path))
