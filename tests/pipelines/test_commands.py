@@ -49,6 +49,27 @@ def test_help_imports_no_heavy_library(command: str) -> None:
     assert process.stdout.strip() == "[]"
 
 
+def test_a_build_imports_what_it_needs_and_no_audit_where_nothing_changed(tmp_path: Path) -> None:
+    code = (
+        "import sys, contextlib, io\n"
+        "from pipelines import build\n"
+        f"sys.argv = ['x', 'terra', '--sample', '--output', {str(tmp_path)!r}]\n"
+        "with contextlib.redirect_stdout(io.StringIO()):\n"
+        "    build.main()\n"
+        "unneeded = {'pandas', 'datasets', 'huggingface_hub.hf_api', 'cryptography', 'multiprocessing'}\n"
+        "audit = {'pipelines.release.writing', 'pipelines.audit.texts', 'pyarrow.compute', 'cards.render'}\n"
+        "print(sorted(unneeded & set(sys.modules)), sorted(audit & set(sys.modules)))\n"
+    )
+    printed = [
+        subprocess.run(
+            [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout.strip()
+        for _ in range(2)
+    ]
+    needed = "['cards.render', 'pipelines.audit.texts', 'pipelines.release.writing', 'pyarrow.compute']"
+    assert printed == [f"[] {needed}", "[] []"]
+
+
 def test_a_sample_build_prints_its_result_and_location(tmp_path: Path) -> None:
     process = run("build", "rubq", "--sample", "--output", str(tmp_path))
     assert process.returncode == 0, process.stderr
