@@ -8,6 +8,7 @@ import ast
 import difflib
 import importlib
 import logging
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -19,6 +20,7 @@ from builders.spec import OTHER, TRAINING, VERSION, Dataset, Source, version_key
 
 ROOT = Path(__file__).parent
 FOLDERS = ("rumteb", "ateb", "other", "training")
+DECORATED = re.compile(r"^@dataset\((?:(?!^def ).*\n)+def ", re.MULTILINE)
 
 logger = logging.getLogger(__name__)
 
@@ -237,7 +239,7 @@ def _declared(path: Path, group: str) -> Iterable[tuple[str, str]]:
 
     That is the literal `benchmark`; without one, `training` for the task type Contrastive, in whatever folder, else `group`.
     """
-    for node in ast.parse(path.read_text("utf-8"), str(path)).body:
+    for node in _decorated(path.read_text("utf-8"), path):
         for call in node.decorator_list if isinstance(node, ast.FunctionDef) else []:
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "dataset":
                 words = {word.arg: word.value for word in call.keywords}
@@ -247,6 +249,18 @@ def _declared(path: Path, group: str) -> Iterable[tuple[str, str]]:
                     yield ast.literal_eval(name), ast.literal_eval(benchmark) or without
                 except (IndexError, ValueError, TypeError):
                     raise ValueError(f"{path}:{call.lineno}: a dataset's name and benchmark must be literal") from None
+
+
+def _decorated(text: str, path: Path) -> list[ast.stmt]:
+    """The statements of a builder with its decorators: parsed alone, each in its line, which takes a fifth of the time.
+
+    All statements where the text has another `@dataset`.
+    """
+    found = list(DECORATED.finditer(text))
+    if not found or len(found) != text.count("@dataset"):
+        return ast.parse(text, str(path)).body
+    lines = ("\n" * text.count("\n", 0, match.start()) for match in found)
+    return [ast.parse(f"{line}{match[0]}_(): ...", str(path)).body[0] for line, match in zip(lines, found, strict=True)]
 
 
 def _is_training(task: ast.expr | None) -> bool:

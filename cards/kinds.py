@@ -35,6 +35,9 @@ class Kind:
     learned: bool = False
 
 
+# In the details of findings about texts that are equal only once they are folded.
+FOLDED_DETAIL = "ignoring case, punctuation, white space and Unicode form"
+MEANING_DETAIL = "ignoring case, white space, Unicode form and most punctuation"
 MIN_NEGATIVES = 7  # of a query: as many as ru-en-RoSBERTa was trained with
 LARGE_TABLE = 20_000  # rows: every text of a smaller table is checked for its language
 SAMPLE = 5_000  # rows of a large table

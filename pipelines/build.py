@@ -47,7 +47,6 @@ def main() -> int:
     from pipelines.build_report.redaction import Failure, failure_of
     from pipelines.make import BuildSettings
     from pipelines.raw.missing_files import large_download
-    from pipelines.release import statements
 
     datasets = command.resolve_datasets(options.names)
     signer = command.statement_signer(options, len(datasets))
@@ -85,6 +84,8 @@ def main() -> int:
                     failure = failure_of(error)
             record(result.state, result.manifest, failure)
             if options.attest:
+                from pipelines.release import statements
+
                 provenance = statements.provenance(result.release_dir, result.manifest, options.by)
                 command.write_statement(options.attest, provenance, signer)
             brief = len(datasets) > 1 and not options.verbose
@@ -183,7 +184,6 @@ def _results(
     datasets: list[tuple[Definition, str]], settings: BuildSettings, *, jobs: int
 ) -> Iterator[BuildResult | Failure]:
     """The result for each dataset, in order; one that fails does not stop the others."""
-    from pipelines.process import workers
     from pipelines.process.stages import show_stages, stage
 
     per_source = [
@@ -197,6 +197,8 @@ def _results(
                     result = _attempt(name, version, settings)
                 yield result
         return
+    from pipelines.process import workers
+
     processes, began = min(jobs, len(per_source)), time.monotonic()
     with stage("building", total=len(per_source), unit="sources") as advance:
         work = partial(_attempt_all, settings=settings)
@@ -269,6 +271,7 @@ def _show(result: BuildResult, publication: Publication[Plan] | None, *, as_json
     command.print_page(page.page(result, publication, timed=command.is_terminal(), brief=brief))
     for note in result.notes:
         logger.info(note)
+    logger.debug("%s@%s: what `datasets` loads was not looked at: check and publish do", result.dataset, result.version)
     if command.is_terminal() and not brief:
         command.print_page([page.next_step(result)])
 

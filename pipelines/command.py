@@ -7,6 +7,7 @@ failed; 130 interrupted, 141 the reader of the results closed before their end, 
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import logging
 import os
@@ -371,6 +372,7 @@ def print_json(value: Any) -> None:
 
 def run(main: Callable[[], int]) -> None:
     """Run a command and leave with its exit code; a user's mistake ends in an error, never in a traceback."""
+    gc.set_threshold(200_000)  # new objects, at most 40 MB: a small build makes fewer, and nearly all of them stay
     _open_streams()
     configure_logging()
     try:
@@ -413,6 +415,7 @@ def run(main: Callable[[], int]) -> None:
         code = interrupts.INTERRUPTED
     if interrupts.is_stopping():
         interrupts.end_process(code)  # a thread may compute for minutes
+    gc.freeze()  # Python would look through everything for garbage before it ends, a quarter of a small build
     sys.exit(code)
 
 

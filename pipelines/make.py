@@ -11,17 +11,12 @@ from typing import TYPE_CHECKING, Literal
 from builders.catalogue import needed_files, requested_splits
 from builders.errors import ReleaseError
 from cards.completeness import require_complete
-from cards.kinds import SAMPLE
 from cards.manifest import FORMAT, IDENTITY, Manifest, Recipe, options_as_read
-from pipelines.checking.checks import check_release
 from pipelines.process.stages import stage
 from pipelines.raw.locations import GOLDEN, golden_input, locate, plan_file, require_golden
 from pipelines.release import fingerprint, folder, ledger
-from pipelines.release.comparison import describe_difference
-from pipelines.release.finding_files import write_findings
 from pipelines.release.fingerprint import earlier_recipes
 from pipelines.release.staging import checkpoint_dir, dataset_lock, recover_release, staged_folder
-from pipelines.release.writing import write_again, write_release
 
 if TYPE_CHECKING:
     from builders.catalogue import Definition
@@ -101,9 +96,15 @@ def make(definition: Definition, version: str, settings: BuildSettings) -> Build
         if old is not None:
             if not settings.force and is_current(release_dir, old, planned):
                 if findings_dir is not None:
+                    from cards.kinds import SAMPLE
+                    from pipelines.checking.checks import check_release
+                    from pipelines.release.finding_files import write_findings
+
                     write_findings(findings_dir, check_release(release_dir, language_sample=SAMPLE).found)
                 return BuildResult(dataset.name, version, "up to date", release_dir, old, (), time.monotonic() - began)
             _refuse_to_replace_complete(release_dir, old, planned, force=settings.force)
+        from pipelines.release.writing import write_again, write_release  # a release that is up to date needs no audit
+
         scores, notes = _read_scores(release_dir)
         if old is not None and not settings.force and has_same_rows(release_dir, old, planned):
             with staged_folder(release_dir) as staging_dir:
@@ -276,6 +277,8 @@ def _refuse_other_content(release_dir: Path, old: Manifest | None, new: Manifest
         others = [(in_place, str(release_dir)), (recorded, str(settings.ledger))]
     for other, where in others:
         if other is not None and other.content_sha256 != new.content_sha256:
+            from pipelines.release.comparison import describe_difference
+
             raise ReleaseError(
                 f"{new.name} would get other rows than before",
                 where=where,

@@ -14,8 +14,10 @@ from builders import tasks
 from builders.shaping.folding import fold_text_1
 from builders.tasks import NEGATIVE_KINDS
 from cards.kinds import (
+    FOLDED_DETAIL,
     FREQUENT_POSITIVE,
     LABEL_IMBALANCE_FACTOR,
+    MEANING_DETAIL,
     MIN_FREQUENT,
     MIN_NEGATIVES,
     MIN_ORDER,
@@ -24,7 +26,7 @@ from cards.kinds import (
 )
 from cards.manifest import Severity
 from pipelines.audit.copies.containment import EQUAL, find_contained
-from pipelines.audit.copies.duplicates import FOLDED_DETAIL, MEANING_DETAIL, describe_parts
+from pipelines.audit.copies.duplicates import describe_parts
 from pipelines.audit.findings import EXAMPLES, FindingRows, findings_for_each, findings_where, summary_finding
 from pipelines.audit.shortcuts import number_groups
 from pipelines.audit.statistics import count_labels

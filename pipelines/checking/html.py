@@ -23,6 +23,7 @@ from cards.figures import statistics_table
 from cards.kinds import KINDS
 from cards.manifest import SEVERITIES
 from cards.render import CARDS
+from cards.statistics import to_json
 from pipelines.audit import statistics
 from pipelines.audit.findings import EXAMPLES, NOTE_COLUMNS, OWN_COLUMNS, FindingRows, list_rows
 from pipelines.audit.statistics import count_labels
@@ -76,7 +77,7 @@ def section(result: CheckResult) -> dict[str, Any]:
     complete = result.frames and all(
         count_rows(frame) for splits in result.frames.values() for frame in splits.values()
     )
-    described = statistics.to_json(statistics.describe_tables(result.task, result.frames)) if complete else {}
+    described = to_json(statistics.describe_tables(result.task, result.frames)) if complete else {}
     examples = {id(finding): rows for finding, rows in zip(result.findings, _examples(result), strict=True)}
     severities = [finding.severity for finding in result.findings if not finding.by_design]
     return {

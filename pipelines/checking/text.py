@@ -4,18 +4,21 @@ These are Markdown for a pull request, annotations of GitHub Actions, and SARIF 
 command there: they are escaped as each form asks for it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from builders.errors import DatasetError
 from cards import markdown
 from cards.evidence import FindingGroup, Quote, differing, group_findings, list_places
-from cards.kinds import KINDS, find_kind
+from cards.kinds import FOLDED_DETAIL, KINDS, MEANING_DETAIL, find_kind
 from cards.manifest import SEVERITIES, Finding, Severity
-from pipelines.audit.copies.duplicates import FOLDED_DETAIL, MEANING_DETAIL
 from pipelines.checking.verdict import COLORS
 from pipelines.process.tables import WIDTH, column_widths, fact, number_table, table_lines, wrap
-from pipelines.release.comparison import Change
+
+if TYPE_CHECKING:
+    from pipelines.release.comparison import Change
 
 
 def finding_name(kind: str, detail: str) -> str:

@@ -14,7 +14,7 @@ from pipelines.hub import repository
 from pipelines.hub.client import HubClient
 from pipelines.hub.repository import Snapshot, file_digests, find_differences, listed_digests
 from pipelines.raw.pins import is_waiting
-from pipelines.release import comparison, folder, ledger
+from pipelines.release import comparison, fingerprint, folder, ledger
 from pipelines.release.folder import verify_release
 from pipelines.release.loading import find_loading_faults
 
@@ -32,7 +32,7 @@ def require_publishable(
     rights: the user has the rights that `require_rights` asks for. sample: publish samples and parts too.
 
     Raises PublishError for a release that is missing, damaged, incomplete or not licensed, or whose rows are not those in the
-    ledger; FindingsError for defects in its rows.
+    ledger; FindingsError for defects in its rows; ReleaseError where its digests may be those of a wrong cache.
     """
     dataset = definition.dataset
     name = f"{dataset.name}@{release_dir.name}"
@@ -72,6 +72,7 @@ def require_publishable(
             found=problems[0],
             todo=f"build it again: embedding-datasets build {name} --force",
         )
+    fingerprint.verify_cached_imports(definition.entry.module)
     _refuse_defects(definition, release_dir, manifest)
     recorded = ledger.find_entry(dataset.name, release_dir.name, ledger_file)
     if recorded is not None and recorded.content_sha256 != manifest.content_sha256 and not manifest.sample:

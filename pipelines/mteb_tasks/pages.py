@@ -14,6 +14,7 @@ from typing import Any, get_args
 from builders.errors import DatasetError
 from cards import markdown
 from cards.evidence import group_findings, list_places
+from cards.statistics import to_json
 from pipelines.audit import statistics
 from pipelines.checking.checks import CheckResult
 from pipelines.checking.targets import Target
@@ -69,7 +70,7 @@ def issue_lines(outcomes: Sequence[tuple[Target, Outcome]]) -> list[str]:
         of, results = target.mteb_task.metadata, outcome if isinstance(outcome, list) else []
         stated = [(split, part) for split, all_of in (of.descriptive_stats or {}).items() for part in _parts(all_of)]
         read = [statistics.describe_tables(result.task, result.frames) for result in results if result.frames]
-        measured = [figures for tables in read for figures in statistics.to_json(tables).items()]
+        measured = [figures for tables in read for figures in to_json(tables).items()]
         theirs, ours = (
             {(check, split): text for split, part in figures for check, text in find_issues(part)}
             for figures in (stated, measured)

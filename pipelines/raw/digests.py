@@ -171,6 +171,25 @@ def default_cache() -> Path:
     return Path(platformdirs.user_cache_dir("embedding-datasets"))
 
 
+def read_cached(name: str) -> bytes | None:
+    """What `write_cached` wrote; None where nothing is cached under this name, or it is damaged."""
+    try:
+        digest, _, content = (default_cache() / name).read_bytes().partition(b"\n")
+    except OSError:
+        return None
+    return content if digest == hashlib.sha256(content).hexdigest().encode() else None
+
+
+def write_cached(name: str, content: bytes) -> None:
+    """Cache what can be computed again, with its SHA-256 in a line before it. Does nothing where the cache cannot be written."""
+    path = default_cache() / name
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
+    except OSError:
+        pass
+
+
 @contextmanager
 def lock_cached_file(path: Path, name: str, *, activity: str = "downloading") -> Iterator[None]:
     """Hold `<path>.lock`, so that no other command writes the same file of the cache; see `pipelines.process.files.locked`.

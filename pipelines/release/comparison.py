@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from cards.manifest import Manifest, Table
-from pipelines.audit.statistics import read_statistics, to_json
+from cards.statistics import read_statistics, to_json
 from pipelines.audit.tables import count_rows
 from pipelines.release.folder import STATISTICS, require_manifest, scan_table
 from pipelines.release.ledger import LedgerTable

@@ -31,7 +31,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 PREFIX = b"embedding-datasets/1\n\n"
 STREAMS = {"string": 3, "int64": 2, "float64": 2, "bool": 2, "list<string>": 5, "list<int64>": 4}
@@ -77,24 +76,40 @@ def dataset_sha256(tables: Mapping[tuple[str, str], str]) -> str:
 
 def _streams(array: Any, kind: str) -> list[Any]:
     """The bytes that one pyarrow array adds to each stream of its column."""
+    import pyarrow.compute as pc
 
     def fixed(values: Any, dtype: str) -> Any:
-        return np.ascontiguousarray(values.to_numpy(zero_copy_only=False).astype(dtype, copy=False)).data
+        return np.ascontiguousarray(to_numpy(values).astype(dtype, copy=False)).data
 
     validity = fixed(array.is_valid(), "u1")
     if kind == "string":
-        text = pc.fill_null(array.cast(pa.large_string()), "")
+        text = fill_null(array.cast(pa.large_string()))
         return [validity, fixed(pc.binary_length(text), "<u8"), _utf8(text)]
     if kind == "int64":
-        return [validity, fixed(pc.fill_null(array, 0), "<i8")]
+        return [validity, fixed(fill_null(array), "<i8")]
     if kind == "bool":
-        return [validity, fixed(pc.fill_null(array, fill_value=False), "u1")]
+        return [validity, fixed(fill_null(array), "u1")]
     if kind == "float64":
-        values = pc.fill_null(array, 0.0).to_numpy(zero_copy_only=False).astype("<f8")
+        values = to_numpy(fill_null(array)).astype("<f8")
         values[np.isnan(values)] = np.nan
         return [validity, values.data]
-    lengths = pc.fill_null(pc.list_value_length(array), 0)
+    lengths = fill_null(pc.list_value_length(array))
     return [validity, fixed(lengths, "<u8"), *_streams(pc.list_flatten(array), kind.removeprefix("list<")[:-1])]
+
+
+# What pyarrow has for both, and for making a scalar or an array, imports pandas: it takes as long as to build a small release.
+def fill_null(values: Any) -> Any:
+    """An array of numbers, truth values or strings with zero, false or nothing for each null."""
+    import pyarrow.compute as pc
+
+    empty = [None, pa.py_buffer(bytes(16)), pa.py_buffer(b"")]  # of a string: where it begins and ends, and its bytes
+    zero = pa.Array.from_buffers(values.type, 1, empty[: values.type.num_buffers])[0]
+    return pc.coalesce(values, zero)
+
+
+def to_numpy(values: Any) -> Any:
+    """An array of numbers or truth values without nulls; truth values as 1 and 0."""
+    return np.from_dlpack(values.cast(pa.uint8()) if pa.types.is_boolean(values.type) else values)
 
 
 def _utf8(text: Any) -> Any:

@@ -19,7 +19,7 @@ from builders.spec import AS_PUBLISHED
 from cards import markdown
 from cards.evidence import Agreement
 from cards.manifest import Manifest
-from pipelines.audit.statistics import read_statistics, to_json
+from cards.statistics import read_statistics, to_json
 from pipelines.process import tables
 from pipelines.release import folder
 

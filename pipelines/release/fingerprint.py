@@ -1,7 +1,8 @@
 """Digests of the code behind a release: a build is up to date while they, its raw files and its options are the same.
 
 Line ends are folded to LF before hashing, so that a checkout on another system has the same digests. Files are read once a
-process, whose code does not change either.
+process, whose code does not change either. The names that a file imports are cached under the SHA-256 of its bytes: whatever
+its path or its time, other bytes are parsed again.
 """
 
 import ast
@@ -9,10 +10,16 @@ import hashlib
 import importlib.metadata
 import json
 import platform
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import msgspec
+
+from builders.errors import ReleaseError
+from cards.manifest import INVALID_JSON
 from pipelines.process import installation
+from pipelines.raw.digests import default_cache, read_cached, write_cached
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("builders", "cards", "pipelines")
@@ -26,6 +33,8 @@ QUOTED = (
 EARLIER = Path(__file__).with_name("earlier_recipes.json")
 # What turns the same rows into another card, manifest or Parquet file, with everything that these import.
 REPORT = ("pipelines.release.writing",)
+CACHE = "imports.json"  # in the cache: what `_imports` returns by SHA-256 of our code and the file's
+MAX_CACHED = 5000  # files: some 30 states of this package
 
 
 def recipe_sha256(module: str, root: Path = ROOT) -> str:
@@ -78,26 +87,74 @@ def reached(modules: tuple[str, ...], root: Path = ROOT, without: frozenset[str]
 
     without: paths that are left out, with what they alone import.
     """
-    found, queue = set[str](), list(modules)
+    found, queue, cached = set[str](), list(modules), _cached_imports()
+    known = len(cached)
     while queue:
         path = _path(queue.pop(), root)
         if path is None or path in found or path in without:
             continue
         found.add(path)
-        queue += [name for name in _imports(_content(root / path)) if name.split(".")[0] in PACKAGES]
+        code = _content(root / path)
+        key = _cache_key(code)
+        if key not in cached:
+            cached[key] = _imports(code)
+        queue += cached[key]
+    if len(cached) > known:
+        write_cached(CACHE, msgspec.json.encode(cached))
     return frozenset(found)
 
 
-@cache
-def _imports(code: bytes) -> tuple[str, ...]:
-    """The names that a Python file with this code imports."""
+def verify_cached_imports(module: str) -> None:
+    """Parse every file behind a builder and its release again.
+
+    Raises ReleaseError where the cache has other imports of one: the digests of a manifest may lack files.
+    """
+    for path in reached((module, *REPORT)):
+        code = _content(ROOT / path)
+        if _cached_imports().get(_cache_key(code)) != _imports(code):
+            what, where = "the cache has other imports of a module than its code", str(default_cache() / CACHE)
+            todo = "remove the file, and build the release again with --force"
+            raise ReleaseError(what, where=where, found=path, todo=todo)
+
+
+def _imports(code: bytes) -> list[str]:
+    """The names of PACKAGES that a Python file with this code imports."""
     names: list[str] = []
-    for node in ast.walk(ast.parse(code)):
+    for node in _statements(ast.parse(code)):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
             names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-    return tuple(names)
+    return [name for name in names if name.split(".")[0] in PACKAGES]
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """All statements in a node of a syntax tree, whose expressions, most of its nodes, import nothing."""
+    for field in ("body", "orelse", "handlers", "finalbody", "cases"):
+        inner = getattr(node, field, None)
+        for statement in inner if isinstance(inner, list) else ():
+            yield statement
+            yield from _statements(statement)
+
+
+@cache
+def _cached_imports() -> dict[str, list[str]]:
+    """The cache, to which `reached` adds; empty where it cannot be read, is damaged or is full."""
+    try:
+        cached = msgspec.json.decode(read_cached(CACHE) or b"{}", type=dict[str, list[str]])
+    except INVALID_JSON:
+        return {}
+    return cached if len(cached) < MAX_CACHED else {}
+
+
+def _cache_key(code: bytes) -> str:
+    """The key of a file with this code; another state of this module, which finds the imports, has other keys."""
+    return hashlib.sha256(_own_code() + code).hexdigest()
+
+
+@cache
+def _own_code() -> bytes:
+    return hashlib.sha256(_content(Path(__file__))).digest()
 
 
 @cache

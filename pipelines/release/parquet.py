@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from builders.batches import prefetch
@@ -23,7 +22,7 @@ from builders.tasks import config_folder
 from cards.manifest import Column, File, Table
 from pipelines.process.files import file_sha256
 from pipelines.process.stages import stage
-from pipelines.release.content_hash import TableHash
+from pipelines.release.content_hash import TableHash, fill_null, to_numpy
 
 # The Hub's viewer reads whole row groups and gives up near 286 MiB. A shard is the least that a re-upload costs.
 ROW_GROUP_ROWS, ROW_GROUP_BYTES = 20_000, 32 << 20
@@ -47,7 +46,8 @@ def write_table(frame: pl.DataFrame | pl.LazyFrame, release_dir: Path, config: s
     try:
         with stage(f"writing {config}/{split}", total=height, unit="rows") as advance:
             # While one group is compressed, another thread hashes it and the next is prepared.
-            for group, size in chain(prefetch(_row_groups(_batches(frame, schema))), [(schema.empty_table(), 0)]):
+            empty = pa.Table.from_batches([], schema)
+            for group, size in chain(prefetch(_row_groups(_batches(frame, schema))), [(empty, 0)]):
                 if parts and not group.num_rows:
                     break  # the empty group at the end gives a table without rows a file too
                 hashed = beside.submit(content.update, group)
@@ -209,16 +209,18 @@ def _row_groups(batches: Iterator[Any]) -> Iterator[tuple[Any, int]]:
 
 def _row_bytes(batch: Any) -> Any:
     """The size of each row's values in bytes."""
+    import pyarrow.compute as pc
+
     total = np.zeros(batch.num_rows, dtype="i8")
     for column in batch.columns:
         array = column.combine_chunks()
         if pa.types.is_list(array.type):
             items = pc.list_flatten(array)
-            sizes = np.concatenate([[0], np.cumsum(_row_bytes(pa.table({"item": items})))])
-            ends = np.cumsum(pc.fill_null(pc.list_value_length(array), 0).to_numpy(zero_copy_only=False))
+            sizes = np.concatenate([[0], np.cumsum(_row_bytes(pa.Table.from_arrays([items], ["item"])))])
+            ends = np.cumsum(to_numpy(fill_null(pc.list_value_length(array))))
             total += np.diff(sizes[np.concatenate([[0], ends])])
         elif pa.types.is_string(array.type):
-            total += pc.fill_null(pc.binary_length(array), 0).to_numpy(zero_copy_only=False)
+            total += to_numpy(fill_null(pc.binary_length(array)))
         else:
             total += 8
     return total

@@ -22,6 +22,7 @@ from cards.evidence import Evidence
 from cards.manifest import Finding, Manifest, Table, encode
 from cards.render import render
 from cards.scores import Scores, encode_scores, with_scores
+from cards.statistics import to_json
 from pipelines.audit import integrity, quality, statistics
 from pipelines.audit.findings import FindingRows
 from pipelines.audit.languages import sample_tables
@@ -42,6 +43,9 @@ from pipelines.release.figures import count_agreeing
 from pipelines.release.finding_files import report_rows, reported_before, write_findings
 from pipelines.release.shared_texts import shared_with_others
 
+SMALL = (
+    4 << 20
+)  # bytes of values: the tables of a smaller release are read once; of a larger one, whenever they are needed
 SCRATCH = ".scratch"  # inside the staging folder, which the next build removes if this one is killed
 
 
@@ -108,6 +112,11 @@ def _describe(
     reported: the findings that the recipe reports.
     """
     frames = folder.scan_tables(release_dir, manifest.tables)
+    if sum(table.num_bytes for table in manifest.tables) <= SMALL:
+        frames = {
+            config: {split: table.collect().lazy() for split, table in splits.items()}
+            for config, splits in frames.items()
+        }
     with ThreadPoolExecutor(1) as background:  # large files take a while to delete
         deleted = background.submit(_remove_scratch, release_dir)
         found, described = _audit(definition, manifest, frames, release_dir)
@@ -181,7 +190,7 @@ def _audit(
             description = background.submit(statistics.describe_tables, task, frames, seed, sampled_texts)
             languages = definition.dataset.languages
             found += quality.audit_tables(task, frames, splits, languages, seed=seed, sampled_texts=sampled_texts)
-            return found, statistics.to_json(description.result())
+            return found, to_json(description.result())
         finally:
             read_back.result()  # rows that differ from what was written explain every other error
 

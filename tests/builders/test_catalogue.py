@@ -75,6 +75,13 @@ def test_training_data_of_a_source_of_a_benchmark_are_listed_as_training(tmp_pat
     }
 
 
+def test_a_builder_whose_docstring_names_the_decorator_is_read_as_any_other(tmp_path: Path) -> None:
+    path = tmp_path / "ateb" / "one.py"
+    path.parent.mkdir()
+    path.write_text(f'"""Three of @dataset:\n\n@dataset("no")\ndef no(): ...\n"""\n{declare("one", "two")}', "utf-8")
+    assert list(catalogue.read_catalogue(tmp_path)) == ["one", "two"]
+
+
 def test_the_group_that_a_builder_declares_is_that_of_the_dataset_as_loaded() -> None:
     groups = {name: entry.group for name, entry in catalogue.entries().items()}
     assert groups == {name: definition_of(name).dataset.group for name in groups}

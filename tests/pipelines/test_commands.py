@@ -49,6 +49,27 @@ def test_help_imports_no_heavy_library(command: str) -> None:
     assert process.stdout.strip() == "[]"
 
 
+def test_a_build_imports_what_it_needs_and_no_audit_where_nothing_changed(tmp_path: Path) -> None:
+    code = (
+        "import sys, contextlib, io\n"
+        "from pipelines import build\n"
+        f"sys.argv = ['x', 'terra', '--sample', '--output', {str(tmp_path)!r}]\n"
+        "with contextlib.redirect_stdout(io.StringIO()):\n"
+        "    build.main()\n"
+        "unneeded = {'pandas', 'datasets', 'huggingface_hub.hf_api', 'cryptography', 'multiprocessing'}\n"
+        "audit = {'pipelines.release.writing', 'pipelines.audit.texts', 'pyarrow.compute', 'cards.render'}\n"
+        "print(sorted(unneeded & set(sys.modules)), sorted(audit & set(sys.modules)))\n"
+    )
+    printed = [
+        subprocess.run(
+            [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout.strip()
+        for _ in range(2)
+    ]
+    needed = "['cards.render', 'pipelines.audit.texts', 'pipelines.release.writing', 'pyarrow.compute']"
+    assert printed == [f"[] {needed}", "[] []"]
+
+
 def test_a_sample_build_prints_its_result_and_location(tmp_path: Path) -> None:
     process = run("build", "rubq", "--sample", "--output", str(tmp_path))
     assert process.returncode == 0, process.stderr
@@ -57,7 +78,9 @@ def test_a_sample_build_prints_its_result_and_location(tmp_path: Path) -> None:
     )
     end = f"2 datasets: 2 built\n  releases     {tmp_path} (-v shows what they drop, and their findings)\n"
     assert process.stderr == end
-    full = run("build", "rubq", "--sample", "--force", "-v", "--output", str(tmp_path)).stdout
+    verbose = run("build", "rubq", "--sample", "--force", "-v", "--output", str(tmp_path))
+    full = verbose.stdout
+    assert "rubq-retrieval@2.0.0: what `datasets` loads was not looked at: check and publish do" in verbose.stderr
     assert "4 test: no paragraph answers the question" in full
     assert str(tmp_path / "rubq-retrieval" / "2.0.0") in full
     again = run("build", "rubq", "--sample", "--output", str(tmp_path))

@@ -1,6 +1,7 @@
 """Run commands in separate processes, and prepare their environments and checkouts."""
 
 import contextlib
+import gc
 import importlib
 import io
 import os
@@ -41,6 +42,7 @@ def run(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
         except SystemExit as ended:
             code = ended.code
         finally:
+            gc.unfreeze()
             for number, handler in handlers.items():
                 signal.signal(number, handler)
             configure_logging()

@@ -10,6 +10,7 @@ from itertools import combinations
 import polars as pl
 
 from builders import tasks
+from cards.kinds import FOLDED_DETAIL, MEANING_DETAIL
 from cards.manifest import Severity
 from pipelines.audit.copies.containment import EQUAL, WHOLE, find_contained
 from pipelines.audit.copies.near_duplicates import find_near_duplicates
@@ -18,8 +19,6 @@ from pipelines.audit.survey import Surveys, first_rows, swapped_texts, texts_key
 from pipelines.audit.tables import finding_column, model_inputs
 from pipelines.audit.texts import condition_column
 
-FOLDED_DETAIL = "ignoring case, punctuation, white space and Unicode form"
-MEANING_DETAIL = "ignoring case, white space, Unicode form and most punctuation"
 DISGUISED_DETAIL = "disguised by invisible characters or look-alike letters"
 REORDERED_DETAIL = "with the words in another order"
 # (split, earlier split) -> for the rows of the first that are near-duplicates of a row of the second (if both are the same split,

@@ -16,7 +16,7 @@ from builders.ateb import alphanli, arc, piqa, winogrande
 from builders.shaping.choices import build_option_pool
 from builders.shaping.folding import fold_case
 from builders.spec import Raw
-from pipelines.audit.copies.duplicates import FOLDED_DETAIL
+from cards.kinds import FOLDED_DETAIL
 from pipelines.make import BuildResult
 from pipelines.release import ledger
 from tests.support.real_releases import read_table

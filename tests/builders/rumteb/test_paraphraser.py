@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from builders.shaping.folding import fold_text_1
-from pipelines.audit.copies.duplicates import FOLDED_DETAIL, MEANING_DETAIL
+from cards.kinds import FOLDED_DETAIL, MEANING_DETAIL
 from pipelines.make import BuildResult
 from tests.support.real_releases import finding_counts, read_table
 

@@ -1,5 +1,6 @@
 """pipelines.audit.languages and wrong_language: foreign texts are reported, as two of three detectors say, in a fixed sample."""
 
+import lzma
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from langdetect import detector_factory
 
 from builders import tasks
 from builders.errors import SourceError
@@ -410,3 +412,37 @@ def test_another_model_of_languages_is_refused_before_native_code_reads_it(monke
     languages._fasttext_model.cache_clear()
     with pytest.raises(SourceError, match="another model of languages"):
         languages._fasttext_model()
+
+
+def test_a_model_is_the_same_from_the_cache_without_it_and_where_it_is_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EMBEDDING_DATASETS_CACHE", str(tmp_path / "cache"))
+    model = tmp_path / "model.xz"
+    model.write_bytes(lzma.compress(b"one model"))
+    assert [languages._unpack(model) for _ in range(2)] == [b"one model"] * 2
+    [cached] = (tmp_path / "cache" / "models").iterdir()
+    whole = cached.read_bytes()
+    for content in (b"", whole[:-1], whole[:-1] + b"?"):
+        cached.write_bytes(content)
+        assert languages._unpack(model) == b"one model"
+        assert cached.read_bytes() == whole, "written again"
+    model.write_bytes(lzma.compress(b"two model"))
+    assert languages._unpack(model) == b"two model"
+    monkeypatch.setenv("EMBEDDING_DATASETS_CACHE", str(model))
+    assert languages._unpack(model) == b"two model"
+
+
+def test_langdetect_gets_the_frequencies_that_it_computes_itself() -> None:
+    library = detector_factory.DetectorFactory()
+    folder = Path(detector_factory.PROFILES_DIRECTORY)
+    library.load_json_profile([path.read_text("utf-8") for path in sorted(folder.iterdir()) if path.is_file()])
+    ours = languages._langdetect_factory()
+    assert ours.get_lang_list() == library.get_lang_list()
+    words = library.word_lang_prob_map
+    assert len(words) > 80_000
+    assert [
+        word for word in words if word not in ours.word_lang_prob_map or ours.word_lang_prob_map[word] != words[word]
+    ] == []
+    assert "\ue000\ue000" not in ours.word_lang_prob_map
+    languages._langdetect_factory.cache_clear()

@@ -11,9 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from builders import tasks
-from cards.kinds import KINDS
+from cards.kinds import FOLDED_DETAIL, KINDS, MEANING_DETAIL
 from cards.manifest import Finding
-from pipelines.audit.copies.duplicates import FOLDED_DETAIL, MEANING_DETAIL
 from tests.pipelines.audit.test_integrity import PLANTED as DEFECTS
 from tests.support.tables import (
     COLOURS,

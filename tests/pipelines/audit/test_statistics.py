@@ -15,15 +15,16 @@ from hypothesis import strategies as st
 from builders import tasks
 from builders.errors import ReleaseError
 from cards.figures import statistics_table
-from pipelines.audit import statistics
-from pipelines.audit.statistics import (
+from cards.statistics import (
     BitextStatistics,
     ClusteringStatistics,
     PreferenceStatistics,
     RetrievalStatistics,
-    count_labels,
     read_statistics,
+    to_json,
 )
+from pipelines.audit import statistics
+from pipelines.audit.statistics import count_labels
 from tests.support.tables import COLOURS, TASKS, as_lazy, clean_tables
 
 WORDS = ["", " ", "a", "A", "ab", "Ёж", "😀", "e\u0301", "a b", "\u2028", "\x1c", "\x85", "<b>"]
@@ -33,7 +34,7 @@ NOT_IN_MTEB = ("text_length_quantiles", "languages", "preferences")
 
 def describe(task: tasks.Task, tables: Any) -> dict[str, Any]:
     """The statistics as JSON, without the figures that mteb does not have."""
-    values: dict[str, Any] = without_our_figures(statistics.to_json(statistics.describe_tables(task, tables)))
+    values: dict[str, Any] = without_our_figures(to_json(statistics.describe_tables(task, tables)))
     return values
 
 
@@ -343,7 +344,7 @@ def test_judgements_are_counted_as_plain_python_would(judged: dict[tuple[str, st
 
 def test_values_are_plain_json_numbers() -> None:
     tables = frames(corpus=CORPUS, queries=QUERIES, qrels=QRELS, top_ranked=RANKED)
-    values = statistics.to_json(statistics.describe_tables(tasks.Reranking(), tables))
+    values = to_json(statistics.describe_tables(tasks.Reranking(), tables))
     assert json.loads(json.dumps(values, allow_nan=False)) == values
 
 
@@ -359,7 +360,7 @@ def test_the_chunks_of_a_frame_change_nothing() -> None:
 def test_the_json_of_statistics_reads_back_as_the_same_records(task_type: str, tmp_path: Path) -> None:
     described = statistics.describe_tables(TASKS[task_type], as_lazy(clean_tables(task_type)))
     path = tmp_path / "statistics.json"
-    path.write_text(json.dumps(statistics.to_json(described)), encoding="utf-8")
+    path.write_text(json.dumps(to_json(described)), encoding="utf-8")
     assert read_statistics(path) == described
 
 

@@ -4,8 +4,9 @@ import polars as pl
 import pytest
 
 from builders import tasks
+from cards.statistics import ClusteringStatistics
 from pipelines.audit import tables
-from pipelines.audit.statistics import ClusteringStatistics, describe_tables
+from pipelines.audit.statistics import describe_tables
 from pipelines.audit.tables import collision_free_seed, model_input
 
 

@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import tasks
+from cards.statistics import LanguageStatistics, TextStatistics
 from pipelines.audit.languages import LARGE_TABLE, SAMPLE, UNDETERMINED, sample_rows, sample_tables
-from pipelines.audit.statistics import QUANTILES, LanguageStatistics, TextStatistics, describe_texts
+from pipelines.audit.statistics import QUANTILES, describe_texts
 from pipelines.audit.tables import hash_seed
 
 

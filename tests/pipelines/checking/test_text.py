@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from cards.evidence import Quote
+from cards.kinds import FOLDED_DETAIL
 from cards.manifest import Finding
-from pipelines.audit.copies.duplicates import FOLDED_DETAIL
 from pipelines.checking.text import check_page, finding_name
 from pipelines.process.tables import fold, table
 

@@ -1,14 +1,19 @@
 """A build is up to date only while all the code and text behind its release is unchanged."""
 
+import ast
 import json
+import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from builders.errors import ReleaseError
+from pipelines.raw.digests import write_cached
 from pipelines.release import fingerprint
 from tests.support.paths import ROOT
 from tests.support.processes import checkout
@@ -27,13 +32,19 @@ def code(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def digests(root: Path) -> tuple[str, str]:
     """The digests of recipe and report, as a new process computes them."""
-    for cached in (fingerprint.reached, fingerprint._content, fingerprint._path):
-        cached.cache_clear()
+    start_process()
     return fingerprint.recipe_sha256(MODULE, root), fingerprint.report_sha256("terra", root)
 
 
+def start_process() -> None:
+    """Forget what a new process would not know."""
+    for cached in (fingerprint.reached, fingerprint._cached_imports, fingerprint._content, fingerprint._path):
+        cached.cache_clear()
+
+
 @pytest.fixture(autouse=True)
-def _fresh() -> Iterator[None]:
+def _fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("EMBEDDING_DATASETS_CACHE", str(tmp_path / "cache"))
     yield
     digests(ROOT)
 
@@ -122,3 +133,54 @@ def test_a_build_writes_the_card_again_after_an_edit_of_its_code(tmp_path: Path)
     assert state() == "built"
     card = (repository / "outputs" / "terra-pairclassification" / "1.0.0" / "README.md").read_text("utf-8")
     assert card.endswith("A new sentence.\n")
+
+
+def test_the_imports_of_a_file_are_those_of_its_whole_syntax_tree() -> None:
+    for path in (
+        path for package in ("builders", "cards", "pipelines", "tests") for path in (ROOT / package).rglob("*.py")
+    ):
+        nodes = list(ast.walk(ast.parse(path.read_bytes())))
+        names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+        for node in (node for node in nodes if isinstance(node, ast.ImportFrom)):
+            names |= {str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)}
+        own = {name for name in names if name.split(".")[0] in fingerprint.PACKAGES}
+        assert set(fingerprint._imports(path.read_bytes())) == own, path
+
+
+def test_a_file_with_other_bytes_is_parsed_again_though_its_size_and_time_are_the_same(tmp_path: Path) -> None:
+    folder = tmp_path / "builders"
+    folder.mkdir()
+    for name, code in (("one", "import builders.two"), ("two", ""), ("six", "")):
+        (folder / f"{name}.py").write_text(code)
+    before = (folder / "one.py").stat()
+    start_process()
+    assert fingerprint.reached(("builders.one",), tmp_path) == {"builders/one.py", "builders/two.py"}
+    assert (tmp_path / "cache" / "imports.json").is_file()
+    (folder / "one.py").write_text("import builders.six")
+    os.utime(folder / "one.py", ns=(before.st_atime_ns, before.st_mtime_ns))
+    after = (folder / "one.py").stat()
+    assert (after.st_size, after.st_mtime_ns, after.st_ino) == (before.st_size, before.st_mtime_ns, before.st_ino)
+    start_process()
+    assert fingerprint.reached(("builders.one",), tmp_path) == {"builders/one.py", "builders/six.py"}
+
+
+def test_a_damaged_or_unwritable_cache_changes_no_digest(tmp_path: Path) -> None:
+    expected, cache = digests(ROOT), tmp_path / "cache" / "imports.json"
+    whole = cache.read_bytes()
+    for content in (b"", whole[:-100], whole.replace(b"builders.tasks", b"builders.texts"), b"{}", b"\xff\n[" * 9):
+        cache.write_bytes(content)
+        assert digests(ROOT) == expected
+        assert cache.read_bytes() == whole, "written again"
+    shutil.rmtree(cache.parent)
+    cache.parent.write_bytes(b"a file, not a folder")
+    assert digests(ROOT) == expected
+
+
+def test_a_cache_with_other_imports_than_the_code_is_noticed_before_publishing(tmp_path: Path) -> None:
+    digests(ROOT)
+    fingerprint.verify_cached_imports(MODULE)
+    write_cached(fingerprint.CACHE, msgspec.json.encode({key: [] for key in fingerprint._cached_imports()}))
+    start_process()
+    with pytest.raises(ReleaseError, match="other imports") as caught:
+        fingerprint.verify_cached_imports(MODULE)
+    assert caught.value.where == str(tmp_path / "cache" / "imports.json")

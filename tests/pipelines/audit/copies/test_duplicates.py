@@ -4,7 +4,8 @@ import polars as pl
 import pytest
 
 import embedding_datasets as ed
-from pipelines.audit.copies.duplicates import DISGUISED_DETAIL, FOLDED_DETAIL, MEANING_DETAIL, REORDERED_DETAIL
+from cards.kinds import FOLDED_DETAIL, MEANING_DETAIL
+from pipelines.audit.copies.duplicates import DISGUISED_DETAIL, REORDERED_DETAIL
 from tests.support.tables import Change, clean_tables, combine, quality_findings, resolve_names, with_rows, with_value
 
 
