@@ -1,10 +1,6 @@
 """MIRACL's checkpoints: a killed build resumes with the first shard that is not stored, if it is a build of the same rows."""
 
-import json
 import logging
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,8 +13,8 @@ from builders.reading.json import json_batches
 from builders.rumteb import miracl
 from builders.rumteb.miracl import passages
 from builders.spec import Raw
-from pipelines.make import GOLDEN, BuildResult, make
-from tests.support.paths import ROOT
+from pipelines.make import BuildResult, make
+from tests.support.killed_builds import run_killed
 from tests.support.releases import definition_of, sample_settings
 
 RETRIEVAL = DATASETS[0]
@@ -45,18 +41,10 @@ def test_a_build_killed_at_any_step_is_resumed_with_the_first_shard_that_is_not_
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO, "pipelines.release.staging")
-    job = {"dataset": name, "version": "2.0.0", "golden": str(GOLDEN), "folder": str(tmp_path / "killed")}
-    job |= {"exchange": True, "most": 1_000, "every": 43, "below": "cache"}
-    (tmp_path / "job.json").write_text(json.dumps(job))
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.support.killed_builds", str(tmp_path / "job.json")],
-        cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["exit"] == 0
+    folders = run_killed(tmp_path, name, version="2.0.0", most=1_000, every=43, below="cache")
     undisturbed = golden_release(name, "2.0.0").manifest
     resumed, read = [], record_shards(monkeypatch)
-    for folder in sorted((tmp_path / "killed").iterdir())[:-1]:
+    for folder in folders[:-1]:
         checkpoints = [path.name for path in folder.glob("cache/checkpoints/*/*/*") if path.suffix != ".part"]
         stored = [f"{shard}.jsonl.gz" for shard in range(SHARDS) if f"passages-{shard:02d}" in checkpoints]
         caplog.clear()
