@@ -9,7 +9,6 @@ of the source; a query that with its text and the same relevant document, or id;
 """
 
 import hashlib
-import itertools
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
@@ -138,12 +137,13 @@ def _make_rows(keys: pl.DataFrame, records: pl.LazyFrame, layout: tasks.Layout, 
 def _drop_unanswered(frames: dict[str, dict[str, pl.DataFrame]], splits: Iterable[str]) -> tuple[Dropped, ...]:
     """Leave out, in place, queries without a judgement of a relevant document that can be made, and their other judgements."""
     dropped = []
-    for split, (config, name) in itertools.product(splits, (("queries", "id"), ("qrels", "query-id"))):
-        answered = frames["qrels"][split].filter(pl.col("score") > 0)["query-id"]
-        kept = frames[config][split].filter(pl.col(name).is_in(answered.implode()))
-        if count := len(frames[config][split]) - len(kept):
-            dropped.append(Dropped("no judgement of a relevant document can be made for its query", count, config))
-        frames[config][split] = kept
+    for split in splits:
+        answered = frames["qrels"][split].filter(pl.col("score") > 0)["query-id"].implode()
+        for config, name in (("queries", "id"), ("qrels", "query-id")):
+            kept = frames[config][split].filter(pl.col(name).is_in(answered))
+            if count := len(frames[config][split]) - len(kept):
+                dropped.append(Dropped("no judgement of a relevant document can be made for its query", count, config))
+            frames[config][split] = kept
     return tuple(dropped)
 
 
