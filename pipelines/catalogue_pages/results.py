@@ -522,4 +522,6 @@ def main(argument: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    if len(sys.argv) != 2:
+        sys.exit("usage: python -m pipelines.catalogue_pages.results findings|scores|readme|FOLDER")
+    main(sys.argv[1])
