@@ -1,66 +1,59 @@
-"""Measure how long the catalogue takes to build from its golden samples, and how long an unchanged rebuild takes.
+"""How long the catalogue takes to build from its golden samples, and how long an unchanged rebuild takes.
 
-    python benchmarks/catalogue.py              all datasets
-    python benchmarks/catalogue.py rumteb shp   only these
-
-The first table times the commands: `embedding-datasets build all --sample` twice into a new folder, each in a separate process,
-and for comparison a command that builds nothing. The second table times each dataset twice in this process, with all libraries
-loaded, which excludes the time to start Python.
+python benchmarks/all.py catalogue          the commands: `embedding-datasets build all --sample` into a new folder, then again,
+                                            and a command that builds nothing
+python benchmarks/catalogue.py              each dataset, twice in this process, which excludes the time to start Python
+python benchmarks/catalogue.py rumteb shp   only these
 """
 
 import argparse
-import subprocess
+import runpy
+import shutil
 import sys
 import tempfile
 import time
 from pathlib import Path
-
-from builders.catalogue import Definition
-from pipelines.make import BuildSettings
+from typing import TYPE_CHECKING
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.programs import Task  # noqa: E402
+
+if TYPE_CHECKING:
+    from builders.catalogue import Definition  # not imported: the commands are measured with what they need
+    from pipelines.make import BuildSettings
 
 
 def main() -> None:
-    """Run both measurements and print their tables."""
+    """Print the table."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("names", nargs="*", default=["all"], metavar="NAME", help="as for pipelines.build (all)")
     names = arguments.parse_args().names
     with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        startup = command("show", *names)
-        build = ("build", *names, "--sample", "--output", str(folder / "outputs"), "--cache", str(folder / "cache"))
-        print(commands(startup, command(*build), command(*build)))
-        print(datasets(names, folder / "datasets"))
+        print(datasets(names, Path(temporary)))
 
 
-def command(name: str, *arguments: str) -> float:
-    """Run a pipelines command in a separate process and return its time in seconds."""
-    start = time.perf_counter()
-    process = subprocess.run(
-        [sys.executable, "-m", f"pipelines.{name}", *arguments], cwd=ROOT, stdout=subprocess.PIPE, check=False
-    )
-    seconds = time.perf_counter() - start
-    if process.returncode:
-        sys.exit(f"pipelines.{name} exited with {process.returncode}")
-    return seconds
+def run_command(*arguments: str) -> None:
+    """Run a command in this process."""
+    sys.argv = ["embedding-datasets", *arguments]
+    runpy.run_module("embedding_datasets", run_name="__main__", alter_sys=True)
 
 
-def commands(startup: float, first: float, second: float) -> str:
-    """Return the table of command times."""
-    lines = ["| command | seconds | share of the first |", "| --- | ---: | ---: |"]
-    for label, seconds in (
-        ("build, first", first),
-        ("build, second: unchanged", second),
-        ("show: builds nothing", startup),
-    ):
-        lines.append(f"| {label} | {seconds:.2f} | {seconds / first:.0%} |")
-    return "\n".join(lines)
+def build_again(folder: Path) -> None:
+    """Build all datasets from their golden samples, or find that none changed."""
+    run_command("build", "all", "--sample", "--output", str(folder / "outputs"), "--cache", str(folder / "cache"))
+
+
+def build_first(folder: Path) -> None:
+    """Build all datasets from their golden samples into a new folder."""
+    for name in ("outputs", "cache"):
+        shutil.rmtree(folder / name, ignore_errors=True)
+    build_again(folder)
 
 
 def datasets(names: list[str], folder: Path) -> str:
     """Build each dataset twice in this process, and return the table of times."""
-    sys.path.insert(0, str(ROOT))
     from builders import catalogue
     from pipelines.command import resolve_datasets
     from pipelines.make import BuildSettings
@@ -82,7 +75,7 @@ def datasets(names: list[str], folder: Path) -> str:
     return "\n".join(lines)
 
 
-def time_build(dataset: Definition, version: str, settings: BuildSettings, expected: str = "built") -> float:
+def time_build(dataset: "Definition", version: str, settings: "BuildSettings", expected: str = "built") -> float:
     """Build one dataset and return its time in seconds; exit if the build does not end in the expected state."""
     from pipelines.make import make
 
@@ -92,6 +85,17 @@ def time_build(dataset: Definition, version: str, settings: BuildSettings, expec
     if outcome.state != expected:
         sys.exit(f"{dataset.dataset.name} is {outcome.state}, not {expected}")
     return seconds
+
+
+TASKS = {
+    "catalogue": Task(
+        "catalogue",
+        (1,),
+        (1,),
+        lambda *_: None,
+        {"first": build_first, "unchanged": build_again, "show: builds nothing": lambda _: run_command("show", "all")},
+    )
+}
 
 
 if __name__ == "__main__":

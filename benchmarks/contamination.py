@@ -44,6 +44,7 @@ from benchmarks.planted_leaks import (  # noqa: E402
     write_benchmarks,
     write_corpus,
 )
+from benchmarks.programs import Task, peak_memory  # noqa: E402
 
 
 def main() -> None:
@@ -128,7 +129,7 @@ class Watch:
         """Wall seconds, processor seconds and peak memory of this process and of those that it waited for."""
         used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
         cpu = sum(usage.ru_utime + usage.ru_stime for usage in used)
-        return time.perf_counter(), cpu, max(peak_memory(), used[1].ru_maxrss * 1024)
+        return time.perf_counter(), cpu, max(peak_memory() or used[0].ru_maxrss * 1024, used[1].ru_maxrss * 1024)
 
     def lap(self) -> None:
         self.times.append(self.now())
@@ -136,16 +137,6 @@ class Watch:
     def cost(self, documents: int) -> Cost:
         (start, start_cpu, _), (first, first_cpu, loaded), (end, end_cpu, peak) = self.times
         return Cost(documents, first - start, first_cpu - start_cpu, end - first, end_cpu - first_cpu, loaded, peak)
-
-
-def peak_memory() -> int:
-    """The highest resident memory of this process in bytes: getrusage would begin with that of the process that started it."""
-    status = Path("/proc/self/status")
-    if not status.exists():
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return (
-        next(int(line.split()[1]) for line in status.read_text("ascii").splitlines() if line.startswith("VmHWM")) * 1024
-    )
 
 
 def run_ours(folder: Path, name: str = "ours", workers: int = 1) -> Cost:
@@ -289,6 +280,25 @@ LEGEND = """\
 Speed leaves out what the first document costs: loading libraries and the index. Numbers are medians over the rounds, a ratio is
 the median of those of each round. `no leak, but listed`: texts edited until 50 to 85 % of their shingles are left, a passage of
 15 to 25 words of a longer text, a notice that many texts have. `wrong`: matches that are none by definition."""
+
+
+def count_found(folder: Path) -> str:
+    """How many of the planted leaks a scan found."""
+    found = check_matches(folder, pl.read_parquet(folder / "ours.parquet"))
+    planted = pl.read_parquet(folder / "plants.parquet").filter(pl.col("kind").is_in(list(LEAKS))).height
+    return f"{len(found.rows):,} of {planted:,} planted leaks found, {found.wrong} wrong matches"
+
+
+TASKS = {
+    "leaks": Task(
+        "documents",
+        (5_000,),
+        (50_000,),
+        lambda folder, documents: prepare(folder, documents, 8 * documents, documents // 100, 1),
+        {"scan": run_ours},
+        check=count_found,
+    )
+}
 
 
 if __name__ == "__main__":

@@ -55,8 +55,9 @@ ROOT = Path(__file__).parents[1]
 sys.path[:] = [path for path in sys.path if path != str(Path(__file__).parent)]  # spaCy imports another `catalogue`
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.contamination import ONE_THREAD, peak_memory  # noqa: E402
+from benchmarks.contamination import ONE_THREAD  # noqa: E402
 from benchmarks.planted_leaks import VARIANTS, fold, make_texts  # noqa: E402
+from benchmarks.programs import peak_memory  # noqa: E402
 from builders import tasks  # noqa: E402
 from builders.errors import SourceError  # noqa: E402
 from pipelines.checking.corpora import Corpus, open_corpus, read_partition  # noqa: E402

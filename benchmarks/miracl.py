@@ -1,41 +1,33 @@
-"""Measure the MIRACL builds per million passages, and compare our BM25 in bounded memory with bm25s.
-
-    python benchmarks/miracl.py                 500,000 passages, 1,252 questions
-    python benchmarks/miracl.py 100000          another number of passages
-    python benchmarks/miracl.py --skip bm25s    skip the bm25s library
+"""The MIRACL builds, and our BM25 in bounded memory beside bm25s: python benchmarks/all.py miracl
 
 The raw files are generated in the real format: 20 shards of gzipped JSON lines, topics, judgements. Words are invented and
-inflected. Word frequencies, passage lengths and the share of duplicates are close to the real files; the first table compares
-them. Then these programs run, each in a separate process:
+inflected. Word frequencies, passage lengths and the share of duplicates are close to the real files: 333 characters a passage
+with its title, 170 compressed bytes a passage, 44 characters a question.
 
+- floor: the lower bound: gunzip, parse the JSON, write ids, titles and texts to Parquet with zstd, on one thread;
 - retrieval, reranking: what `embedding-datasets build` does for the newest version, from raw files to release, including all
   checks;
 - rank: only the BM25 step, on passages read by a minimal reader;
 - bm25s: the same step with the bm25s library: tokenise, index, retrieve, with the same words, stems, formula and parameters.
-
-Finally the two rankings are compared. The last program requires bm25s (the extra `benchmarks`).
 """
 
-import argparse
 import gzip
 import itertools
 import json
 import random
-import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from benchmarks.programs import Task, without_digests, write_floor
+from benchmarks.programs import build as build_release
+
 if TYPE_CHECKING:
     from builders.spec import Tables  # not imported: the programs are measured with what they need
-
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))
-
-from benchmarks.programs import Measurement, measure  # noqa: E402
 
 RAW = Path("raw", "miracl")
 TOPICS, QRELS = "topics.miracl-v1.0-ru-dev.tsv", "qrels.miracl-v1.0-ru-dev.tsv"
@@ -43,7 +35,6 @@ SHARD = "miracl-corpus-v1.0-ru/docs-{}.jsonl.gz"
 SHARDS = 20
 DATASETS = ("miracl-retrieval-ru", "miracl-reranking-ru")
 DEPTH = 100
-REAL_PASSAGES = 9_543_918
 
 # The most frequent Russian words, in order of frequency.
 FREQUENT = (
@@ -59,36 +50,6 @@ STEMS = 250_000
 LENGTH_MEAN, LENGTH_SPREAD = 3.5, 0.72
 DUPLICATE_EVERY = 500  # one passage in 500 repeats the title and text of an earlier one
 JUDGED, RELEVANT = (9, 10, 10, 10, 10, 10, 11, 11, 11, 11, 12, 13), (1, 1, 1, 2, 2, 3, 3, 4, 5, 8)
-
-
-def main() -> None:
-    """Generate the raw files, run the four programs, print the tables."""
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument(
-        "passages", nargs="?", type=int, default=500_000, help="number of passages (default: 500000)"
-    )
-    arguments.add_argument("questions", nargs="?", type=int, default=1_252, help="number of questions (default: 1252)")
-    arguments.add_argument("--folder", type=Path, help="work in this folder and keep it (default: a temporary folder)")
-    arguments.add_argument("--skip", nargs="+", default=[], choices=RUNS, help="programs to skip")
-    arguments.add_argument("--run", choices=RUNS, help=argparse.SUPPRESS)
-    options = arguments.parse_args()
-    if options.run:
-        RUNS[options.run](options.folder)
-        return
-    if "bm25s" not in options.skip:
-        from extras import require_modules  # here, because tests import this module from another folder
-
-        require_modules("bm25s", otherwise="leave that program out: --skip bm25s")
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = options.folder or Path(temporary)
-        make_raw(folder / RAW, options.passages, options.questions)
-        print(describe_raw(folder))
-        measurements = {
-            name: measure(__file__, "--run", name, "--folder", str(folder)) for name in RUNS if name not in options.skip
-        }
-        print(table(measurements, options.passages))
-        if {"rank", "bm25s"} <= set(measurements):
-            print(agreement(folder))
 
 
 # --- raw files
@@ -174,31 +135,15 @@ def question(rng: random.Random, words: list[str]) -> str:
 # --- programs
 
 
-def retrieval(folder: Path) -> None:
-    """Run the complete build of miracl-retrieval-ru."""
-    build(folder, DATASETS[0])
-
-
-def reranking(folder: Path) -> None:
-    """Run the complete build of miracl-reranking-ru."""
-    build(folder, DATASETS[1])
+def floor(folder: Path) -> None:
+    """Convert the passages to Parquet without any other work."""
+    files = map(gzip.open, (folder / RAW / SHARD.format(shard) for shard in range(SHARDS)))
+    write_floor(folder, files, "docid", "title", "text")
 
 
 def build(folder: Path, name: str) -> None:
-    """Run a complete build, without the pinned digests, which generated files do not have."""
-    from dataclasses import replace
-
-    from builders import catalogue
-    from pipelines.make import BuildSettings, make
-    from pipelines.raw.settings import RawSettings
-
-    definition = catalogue.load(catalogue.entries()[name])
-    files = {key: replace(file, sha256=None) for key, file in definition.source.files.items()}
-    raw = RawSettings(folder / "raw", folder / "cache", offline=True, lock=folder / "raw.lock.json")
-    settings = BuildSettings(folder / "outputs", raw, force=True, ledger=folder / "ledger.json")
-    definition = replace(definition, source=replace(definition.source, files=files))
-    outcome = make(definition, definition.dataset.newest, settings)
-    print(f"{name}:", "; ".join(f"{count:,} {name}" for name, count in outcome.manifest.observed.items()))
+    """Run a complete build of one dataset."""
+    build_release(folder, without_digests(name))
 
 
 def recipe(folder: Path, name: str, scratch: Path, limit: int | None = None, **options: Any) -> "Tables":
@@ -272,69 +217,40 @@ def batches(folder: Path) -> Iterator[list[str]]:
                 yield [f"{row['title']} {row['text']}" for row in rows]
 
 
-RUNS: dict[str, Callable[[Path], None]] = {
-    "retrieval": retrieval,
-    "reranking": reranking,
-    "rank": rank,
-    "bm25s": bm25s,
-}
-
-
 # --- results
-
-
-def describe_raw(folder: Path) -> str:
-    """Compare the generated raw files with the real ones in a Markdown table."""
-    import polars as pl
-
-    compressed_bytes = sum((folder / RAW / SHARD.format(shard)).stat().st_size for shard in range(SHARDS))
-    lengths = pl.concat([pl.Series(texts).str.len_chars() for texts in batches(folder)])
-    topics = questions(folder)
-    rows = [
-        ("passages", f"{lengths.len():,}", f"{REAL_PASSAGES:,}"),
-        ("characters per passage, including the title", f"{lengths.mean():.0f}", "333"),
-        ("compressed bytes per passage", f"{compressed_bytes / lengths.len():.0f}", "170"),
-        ("questions", f"{topics.len():,}", "1,252"),
-        ("characters per question", f"{topics.str.len_chars().mean():.0f}", "44"),
-    ]
-    return "\n".join(
-        ["| raw files | generated | real |", "| --- | ---: | ---: |", *(f"| {' | '.join(row)} |" for row in rows), ""]
-    )
-
-
-def table(measurements: dict[str, Measurement], passages: int) -> str:
-    """Return the measurements as a Markdown table."""
-    lines = [
-        "",
-        "| | seconds | processor seconds | peak memory | seconds per million passages | MB per million passages |",
-        "| --- | ---: | ---: | ---: | ---: | ---: |",
-    ]
-    for name, result in measurements.items():
-        figures = (
-            f"{result.seconds:.1f}",
-            f"{result.processor:.1f}",
-            f"{result.memory / 1e6:,.0f} MB",
-            f"{result.seconds / passages * 1e6:.0f}",
-            f"{result.memory / passages:,.0f}",
-        )
-        lines.append(f"| {name} | {' | '.join(figures)} |")
-    return "\n".join(lines)
 
 
 def agreement(folder: Path) -> str:
     """Describe how well the two rankings agree."""
     import polars as pl
 
+    if not (folder / "bm25s.parquet").exists():
+        return ""
     ours, theirs = (pl.read_parquet(folder / f"{name}.parquet") for name in ("rank", "bm25s"))
     both = ours.join(theirs, on=["query", "passage"], suffix="_bm25s")
     max_difference = both.select((pl.col("score") / 1e6 - pl.col("score_bm25s")).abs().max()).item()
     rank = pl.int_range(pl.len()).over("query").alias("rank")
     same = ours.with_columns(rank).join(theirs.with_columns(rank), on=["query", "passage", "rank"]).height
     return (
-        f"\nbm25s also ranks {both.height / ours.height:.4%} of our {ours.height:,} ranked passages, {same / ours.height:.4%} "
+        f"bm25s also ranks {both.height / ours.height:.4%} of our {ours.height:,} ranked passages, {same / ours.height:.4%} "
         f"at the same rank; the scores differ by {max_difference:.6f} at most"
     )
 
 
-if __name__ == "__main__":
-    main()
+TASKS = {
+    "miracl": Task(
+        "passages",
+        (50_000,),
+        (500_000,),
+        lambda folder, passages: make_raw(folder / RAW, passages, 1_252),
+        {
+            "floor": floor,
+            "retrieval": partial(build, name=DATASETS[0]),
+            "reranking": partial(build, name=DATASETS[1]),
+            "rank": rank,
+            "bm25s": bm25s,
+        },
+        peers={"bm25s": "bm25s"},
+        check=agreement,
+    )
+}

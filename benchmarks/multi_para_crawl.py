@@ -1,76 +1,44 @@
-"""Measure the build of MultiParaCrawl's training pairs on a generated bitext.
-
-    python benchmarks/multi_para_crawl.py                  540,000 pairs, a tenth of the real ones
-    python benchmarks/multi_para_crawl.py 5400000          another number
+"""The build of MultiParaCrawl's training pairs on a generated bitext: python benchmarks/all.py para-crawl
 
 The archive is generated in the real format, with about as many bytes a pair as the real one; words and sentences are
-invented. Three programs run, each in a separate process:
+invented.
 
+- floor: the lower bound: unpack both sides and write them to Parquet with zstd, on one thread;
 - tokens, cosines: what `embedding-datasets decide` does for the lengths of all texts and the cosines of the pool, with words
   instead of tokens and a hash instead of an encoder: reading, hashing, sorting, writing;
-- build: what `embedding-datasets build` does for the newest version, from raw files to release, with all checks. The set has its
-  true size, 300,000 rows of a pool of 1,200,000 pairs, or of all if there are fewer.
+- build: what `embedding-datasets build` does for version 2.0.0, without mined negatives, from raw files to release, with all
+  checks. The set has its true size, 300,000 rows of a pool of 1,200,000 pairs, or of all if there are fewer.
 """
 
-import argparse
+import itertools
 import random
 import shutil
-import sys
-import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks.programs import Task, without_digests
+from benchmarks.programs import build as build_release
+
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))
-
-from benchmarks.programs import measure  # noqa: E402
-
-REAL_PAIRS = 5_400_000
 NAME = "multi_para_crawl"
 LETTERS = {"en": ("bcdfghklmnprst", "aeiou"), "ru": ("бвгджзклмнпрст", "аеиоу")}
 PHRASES = 100_000  # of 6 words, in each language
 
 
-def main() -> None:
-    """Generate the archive, run the programs, print the table."""
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("pairs", nargs="?", type=int, default=REAL_PAIRS // 10, help="number (default: 540000)")
-    arguments.add_argument("--folder", type=Path, help="work in this folder and keep it (default: a temporary folder)")
-    arguments.add_argument("--run", choices=RUNS, help=argparse.SUPPRESS)
-    options = arguments.parse_args()
-    if options.run:
-        RUNS[options.run](options.folder)
-        return
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = options.folder or Path(temporary)
-        packed, size = make_archive(folder / "raw" / NAME, options.pairs)
-        print(f"{options.pairs:,} pairs, {packed / 1e6:,.0f} MB packed, {size / 1e6:,.0f} MB of text\n")
-        print("| program | seconds | processor seconds | peak memory |\n| --- | ---: | ---: | ---: |")
-        for name in RUNS:
-            took = measure(__file__, "--run", name, "--folder", str(folder), show=False)
-            print(f"| {name} | {took.seconds:,.0f} | {took.processor:,.0f} | {took.memory / 1e6:,.0f} MB |", flush=True)
-        outputs = sum(path.stat().st_size for path in (folder / "outputs").rglob("*") if path.is_file())
-        print(f"\nthe release: {outputs / 1e6:,.0f} MB")
-
-
 # --- raw files
 
 
-def make_archive(raw: Path, pairs: int) -> tuple[int, int]:
-    """Write the archive, with the same texts every time, and the index. Returns its size, and that of its texts."""
+def make_archive(raw: Path, pairs: int) -> None:
+    """Write the archive, with the same texts every time, and the index."""
     raw.mkdir(parents=True, exist_ok=True)
-    archive, size = raw / "en-ru.txt.zip", 0
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file:
+    with zipfile.ZipFile(raw / "en-ru.txt.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file:
         for side in ("en", "ru"):
             with file.open(f"MultiParaCrawl.en-ru.{side}", "w", force_zip64=True) as member:
-                for lines in generate_lines(side, pairs):
-                    size += len(lines)
-                    member.write(lines)
+                member.writelines(generate_lines(side, pairs))
     shutil.copy(ROOT / "tests" / "golden" / "ru_hnp" / "raw" / "benchmark-index.parquet", raw)
-    return archive.stat().st_size, size
 
 
 def generate_lines(side: str, pairs: int) -> Iterator[bytes]:
@@ -95,6 +63,23 @@ def generate_lines(side: str, pairs: int) -> Iterator[bytes]:
 
 
 # --- programs
+
+
+def floor(folder: Path) -> None:
+    """Convert the archive to Parquet without any other work."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = pa.schema([("en", pa.string()), ("ru", pa.string())])
+    with (
+        zipfile.ZipFile(folder / "raw" / NAME / "en-ru.txt.zip") as archive,
+        archive.open("MultiParaCrawl.en-ru.en") as first,
+        archive.open("MultiParaCrawl.en-ru.ru") as second,
+        pq.ParquetWriter(folder / "floor.parquet", schema, compression="zstd") as writer,
+    ):
+        while lines := list(itertools.islice(zip(first, second, strict=True), 100_000)):
+            sides = [[line[:-1].decode() for line in side] for side in zip(*lines, strict=True)]
+            writer.write_table(pa.table(sides, schema))
 
 
 def write_tokens(folder: Path) -> None:
@@ -126,9 +111,6 @@ def write(folder: Path, key: str, numbers: Callable[[Any], list[int]]) -> None:
 def build(folder: Path) -> None:
     """Run a complete build, without the size of the real archive, which generated ones do not have."""
     definition = load()
-    from pipelines.make import BuildSettings, make
-    from pipelines.raw.settings import RawSettings
-
     source = definition.source
     archive = replace(source.files["en"].location.archive, bytes=None)
     sides = {
@@ -136,20 +118,20 @@ def build(folder: Path) -> None:
         for side in ("en", "ru")
     }
     definition = replace(definition, source=replace(source, files={**source.files, **sides}))
-    raw = RawSettings(folder / "raw", folder / "cache", offline=True, lock=folder / "raw.lock.json")
-    settings = BuildSettings(folder / "outputs", raw, force=True, ledger=folder / "ledger.json")
-    make(definition, definition.dataset.newest, settings)
+    build_release(folder, definition, "2.0.0")
 
 
 def load() -> Any:
     """The definition of the dataset."""
-    from builders import catalogue
-
-    return catalogue.load(catalogue.entries()["multi-para-crawl-contrastive"])
+    return without_digests("multi-para-crawl-contrastive")
 
 
-RUNS: dict[str, Callable[[Path], None]] = {"tokens": write_tokens, "cosines": write_cosines, "build": build}
-
-
-if __name__ == "__main__":
-    main()
+TASKS = {
+    "para-crawl": Task(
+        "pairs",
+        (100_000,),
+        (5_400_000,),
+        lambda folder, pairs: make_archive(folder / "raw" / NAME, pairs),
+        {"floor": floor, "tokens": write_tokens, "cosines": write_cosines, "build": build},
+    )
+}

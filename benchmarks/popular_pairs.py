@@ -1,12 +1,8 @@
-"""Measure the builds of training pairs from sources that do not fit in memory: Pikabu and RuNews.
-
-    python benchmarks/popular_pairs.py                     a tenth of both sources
-    python benchmarks/popular_pairs.py --share 0.01        another share
-    python benchmarks/popular_pairs.py --source ru_news    one of them
+"""The builds of training pairs from sources that do not fit in memory: python benchmarks/all.py pikabu ru-news
 
 The raw files are generated in the real format, with about as many bytes a record as the real ones; words and texts are invented.
-For each source three programs run, each in a separate process:
 
+- floor: the lower bound: unpack, parse the JSON, write titles and texts to Parquet with zstd, on one thread;
 - measure: what `embedding-datasets decide` does for the lengths of all texts, with words instead of tokens: reading, hashing,
   sorting, writing;
 - recipe: the recipe alone, whose pool and set are in memory at its end;
@@ -14,79 +10,47 @@ For each source three programs run, each in a separate process:
   their true sizes, so the pools of Pikabu and RuNews have 200,000 rows at any share.
 """
 
-import argparse
+import io
 import json
 import random
 import shutil
-import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks.programs import Task, without_digests, write_floor
+from benchmarks.programs import build as build_release
+
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))
-
-from benchmarks.programs import measure  # noqa: E402
-
-REAL_RECORDS = {"pikabu": 6_907_622, "ru_news": 4_304_330}
 DATASETS = {"pikabu": "pikabu-contrastive", "ru_news": "ru-news-contrastive"}
 VERSION = "2.0.0"  # cleaned, without mined negatives
-FILES = {"pikabu": [f"{number:02}.jsonl.zst" for number in range(19)], "ru_news": ["ru_news.jsonl.zst"]}
+FILES = {"pikabu": [f"{number:02}.jsonl.zst" for number in range(20)], "ru_news": ["ru_news.jsonl.zst"]}
 LETTERS = ("бвгджзклмнпрстфхцчш", "аеиоу")
 COMMENTS = 2_000  # different lists of comments
 # Mean and standard deviation of the logarithm of a text's length in sentences of 12 words.
 LENGTHS = {"pikabu": (2.2, 0.9), "ru_news": (2.7, 0.6)}
 
 
-def main() -> None:
-    """Generate the raw files, run the programs, print the table."""
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--share", type=float, default=0.1, help="of the real number of records (default: 0.1)")
-    arguments.add_argument("--source", choices=DATASETS, action="append", help="only this source")
-    arguments.add_argument("--folder", type=Path, help="work in this folder and keep it (default: a temporary folder)")
-    arguments.add_argument("--run", choices=RUNS, help=argparse.SUPPRESS)
-    options = arguments.parse_args()
-    if options.run:
-        RUNS[options.run](options.folder, options.source[0])
-        return
-    print("| source | records | raw files | as JSON | program | seconds | processor seconds | peak memory |")
-    print("| --- | ---: | ---: | ---: | --- | ---: | ---: | ---: |")
-    for source in options.source or DATASETS:
-        with tempfile.TemporaryDirectory() as temporary:
-            folder = (options.folder or Path(temporary)) / source
-            records = int(REAL_RECORDS[source] * options.share)
-            json_bytes = make_raw(folder, source, records)
-            packed = sum((folder / "raw" / source / name).stat().st_size for name in FILES[source])
-            sizes = f"{source} | {records:,} | {packed / 1e9:.2f} GB | {json_bytes / 1e9:.2f} GB"
-            for name in RUNS:
-                took = measure(__file__, "--run", name, "--source", source, "--folder", str(folder), show=False)
-                cells = f"{took.seconds:,.0f} | {took.processor:,.0f} | {took.memory / 1e6:,.0f} MB"
-                print(f"| {sizes} | {name} | {cells} |", flush=True)
-
-
 # --- raw files
 
 
-def make_raw(folder: Path, source: str, records: int) -> int:
-    """Write all raw files, the same bytes every time, and the number of records. Returns their size before compression."""
+def make_raw(folder: Path, records: int, source: str) -> None:
+    """Write all raw files, the same bytes every time, and the number of records."""
     import pyarrow as pa
 
     raw = folder / "raw" / source
     raw.mkdir(parents=True)
     rng = random.Random(2023)
     lines = generate_records(rng, source, records)
-    size = 0
     for number, name in enumerate(FILES[source]):
         count = records * (number + 1) // len(FILES[source]) - records * number // len(FILES[source])
         with pa.CompressedOutputStream(str(raw / name), "zstd") as file:
             for _ in range(count):
-                line = next(lines)
-                size += len(line)
-                file.write(line)
+                file.write(next(lines))
     shutil.copy(ROOT / "tests" / "golden" / "ru_hnp" / "raw" / "benchmark-index.parquet", raw)
     (folder / "records").write_text(str(records))
-    return size
 
 
 def generate_records(rng: random.Random, source: str, records: int) -> Iterator[bytes]:
@@ -125,6 +89,17 @@ def made_up(rng: random.Random) -> str:
 # --- programs
 
 
+def floor(folder: Path, source: str) -> None:
+    """Convert the titles and texts to Parquet without any other work."""
+    import pyarrow as pa
+
+    files = (
+        io.BufferedReader(pa.CompressedInputStream(str(folder / "raw" / source / name), "zstd"))
+        for name in FILES[source]
+    )
+    write_floor(folder, files, "title", "text_markdown" if source == "pikabu" else "text")
+
+
 def measure_texts(folder: Path, source: str) -> None:
     """Write the lengths of all texts, in words."""
     definition = load(source)
@@ -155,24 +130,8 @@ def recipe(folder: Path, source: str) -> None:
 
 
 def build(folder: Path, source: str) -> None:
-    """Run a complete build, without the pinned digests, which generated files do not have."""
-    definition = load(source)
-    from dataclasses import replace
-
-    from pipelines.make import BuildSettings, make
-    from pipelines.raw.settings import RawSettings
-
-    files = {key: replace(file, sha256=None, bytes=None) for key, file in definition.source.files.items()}
-    versions = dict(definition.dataset.versions)
-    options = {**versions[VERSION].options, **options_of(folder, source)}
-    versions[VERSION] = replace(versions[VERSION], options=options)
-    definition = replace(
-        definition,
-        source=replace(definition.source, files=files),
-        dataset=replace(definition.dataset, versions=versions),
-    )
-    raw = RawSettings(folder / "raw", folder / "cache", offline=True, lock=folder / "raw.lock.json")
-    make(definition, VERSION, BuildSettings(folder / "outputs", raw, force=True, ledger=folder / "ledger.json"))
+    """Run a complete build."""
+    build_release(folder, load(source), VERSION, **options_of(folder, source))
 
 
 def options_of(folder: Path, source: str) -> dict[str, int]:
@@ -182,13 +141,22 @@ def options_of(folder: Path, source: str) -> dict[str, int]:
 
 def load(source: str) -> Any:
     """The definition of a dataset of the catalogue."""
-    from builders import catalogue
-
-    return catalogue.load(catalogue.entries()[DATASETS[source]])
+    return without_digests(DATASETS[source])
 
 
-RUNS: dict[str, Callable[[Path, str], None]] = {"measure": measure_texts, "recipe": recipe, "build": build}
+def task(source: str, unit: str, small: int, true: int) -> Task:
+    """A task for a source. The sizes are a hundredth and a tenth of the real one."""
+    programs = {"floor": floor, "measure": measure_texts, "recipe": recipe, "build": build}
+    return Task(
+        unit,
+        (small,),
+        (true,),
+        partial(make_raw, source=source),
+        {name: partial(program, source=source) for name, program in programs.items()},
+    )
 
 
-if __name__ == "__main__":
-    main()
+TASKS = {
+    "pikabu": task("pikabu", "stories", 69_076, 690_762),
+    "ru-news": task("ru_news", "articles", 43_043, 430_433),
+}

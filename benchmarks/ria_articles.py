@@ -39,24 +39,13 @@ ODD = (
 )
 
 
-def write_articles(path: Path, count: int, real: Sequence[Path] = ()) -> None:
-    """Write `count` articles to a gzip file, generated from real articles or from ria_paragraphs.txt."""
-    paragraphs = [paragraph for file in real for paragraph in read_paragraphs(file)]
-    paragraphs = paragraphs or PARAGRAPHS.read_text("utf-8").splitlines()
+def write_articles(path: Path, count: int) -> None:
+    """Write `count` articles to a gzip file, generated from ria_paragraphs.txt."""
+    paragraphs = PARAGRAPHS.read_text("utf-8").splitlines()
     with gzip.open(path, "wb", compresslevel=6) as stream:
         for article in itertools.islice(generate_articles(paragraphs), count):
             line = json.dumps(article, ensure_ascii=False, separators=(",", ":")).replace("/", "\\/")
             stream.write(line.encode() + b"\n")
-
-
-def read_paragraphs(path: Path) -> Iterator[str]:
-    """Yield the paragraphs of real articles (JSON lines, optionally .gz) without <p> tags and the <strong> dateline."""
-    data = path.read_bytes()
-    for line in (gzip.decompress(data) if path.suffix == ".gz" else data).splitlines():
-        for paragraph in re.findall("<p[^>]*>(.*?)</p>", json.loads(line)["text"], re.DOTALL):
-            text = re.sub("<strong>.*?</strong> ?", "", paragraph)
-            if text:
-                yield text
 
 
 def generate_articles(paragraphs: Sequence[str]) -> Iterator[dict[str, str]]:

@@ -1,130 +1,70 @@
-"""Compare the build time of ria-news-retrieval with a simple script and with a lower bound.
+"""The build of ria-news-retrieval beside a simple script and a lower bound: python benchmarks/all.py ria
 
-    python benchmarks/ria_news.py                     200,000 articles
-    python benchmarks/ria_news.py 1000000             another number of articles
-    python benchmarks/ria_news.py --from ria_20.json  generated from the paragraphs of real articles
+The generated articles have the real raw format, and about the length and compressed size of the real articles:
 
-The generated articles have the real raw format, and about the length and compressed size of the real articles. The programs
-run, each in a separate process:
-
+- floor: the lower bound: gunzip, parse the JSON, write the raw texts to Parquet with zstd, on one thread;
 - build: what `embedding-datasets build ria-news-retrieval` does, from raw file to release, including all checks;
 - script: a simple script with pandas, BeautifulSoup and `to_parquet`. It writes the same documents (which the benchmark
-  verifies), without integrity checks, findings, statistics or card;
-- floor: the lower bound: gunzip, parse the JSON, write the raw texts to Parquet with zstd;
+  verifies), without integrity checks, findings, statistics or card. One thread, except for its last step;
+- datatrove: what the floor does, by its JsonlReader and ParquetWriter;
 - decide: finds the articles of a published copy: the rows of the build in another order, with other ids, and one document in a
   thousand that no article has;
 - published: a complete build of version 0.1.0, of those rows.
-
-The script requires pandas (the extra `benchmarks`). The floor uses one thread, as does the script except for its last step.
 """
 
-import argparse
 import gzip
 import re
 import sys
 import tempfile
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from extras import require_modules
-from ria_articles import write_articles
+from benchmarks.programs import Task, without_digests, write_floor
+from benchmarks.programs import build as build_release
+from benchmarks.ria_articles import write_articles
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))
-
-from benchmarks.programs import Measurement, measure  # noqa: E402
-
-if TYPE_CHECKING:
-    from builders.catalogue import Definition
-
+NAME = "ria-news-retrieval"
 RAW = Path("raw", "ria_news", "ria.json.gz")
-RELEASE = Path("outputs", "ria-news-retrieval", "2.0.0")
+RELEASE = Path("outputs", NAME, "2.0.0")
 MAX_LENGTH, QUERIES = 2_000, 10_000
 
 
-def main() -> None:
-    """Generate the articles, run the three programs, print the table."""
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument(
-        "articles", nargs="?", type=int, default=200_000, help="number of articles (default: 200000)"
-    )
-    arguments.add_argument(
-        "--from", dest="real", nargs="+", type=Path, default=[], metavar="FILE", help="real articles"
-    )
-    arguments.add_argument("--folder", type=Path, help="work in this folder and keep it (default: a temporary folder)")
-    arguments.add_argument("--skip", nargs="+", default=[], choices=RUNS, help="programs to skip")
-    arguments.add_argument("--run", choices=RUNS, help=argparse.SUPPRESS)
-    options = arguments.parse_args()
-    if options.run:
-        RUNS[options.run](options.folder)
-        return
-    if "script" not in options.skip:
-        require_modules("pandas", otherwise="leave that program out: --skip script")
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = options.folder or Path(temporary)
-        raw = folder / RAW
-        if not raw.exists():
-            raw.parent.mkdir(parents=True)
-            write_articles(raw, options.articles, options.real)
-        mean_bytes = raw.stat().st_size / options.articles
-        print(
-            f"{options.articles:,} articles of {mean_bytes:,.0f} bytes, compressed (real articles: 1,021)", flush=True
-        )
-        measurements = dict[str, Measurement]()
-        for name in RUNS:
-            if name == "decide" and not (folder / "copy").exists():
-                publish(folder)
-            if name not in options.skip:
-                measurements[name] = measure(__file__, "--run", name, "--folder", str(folder))
-        if {"build", "script"} <= set(measurements):
-            compare(folder)
-        print(table(measurements, options.articles))
+def prepare(folder: Path, articles: int) -> None:
+    """Write the raw file."""
+    (folder / RAW).parent.mkdir(parents=True)
+    write_articles(folder / RAW, articles)
 
 
 def floor(folder: Path) -> None:
     """Convert the raw file to Parquet without any other work."""
-    import orjson
-    import polars as pl
-    import pyarrow.parquet as pq
-
-    writer = None
     with gzip.open(folder / RAW) as file:
-        while lines := file.readlines(8 << 20):
-            rows = [orjson.loads(line) for line in lines]
-            table = pl.DataFrame({key: [row[key] for row in rows] for key in ("title", "text")}).to_arrow()
-            writer = writer or pq.ParquetWriter(folder / "floor.parquet", table.schema, compression="zstd")
-            writer.write_table(table)
-    if writer is not None:
-        writer.close()
+        write_floor(folder, [file], "title", "text")
 
 
-def without_digests() -> "Definition":
-    """The dataset without the pinned digest, which generated articles do not have."""
-    from builders import catalogue
-
-    definition = catalogue.load(catalogue.entries()["ria-news-retrieval"])
-    files = {key: replace(file, sha256=None, bytes=None) for key, file in definition.source.files.items()}
-    return replace(definition, source=replace(definition.source, files=files))
-
-
-def build(folder: Path, version: str = "2.0.0") -> None:
+def build(folder: Path) -> None:
     """Run a complete build."""
-    from pipelines.make import BuildSettings, make
-    from pipelines.raw.settings import RawSettings
+    build_release(folder, without_digests(NAME), "2.0.0")
 
-    raw = RawSettings(folder / "raw", folder / "cache", offline=True, lock=folder / "raw.lock.json")
-    settings = BuildSettings(folder / "outputs", raw, force=True, ledger=folder / "ledger.json")
-    outcome = make(without_digests(), version, replace(settings, partial=version == "0.1.0"))
-    for drop in outcome.manifest.dropped:
-        print(f"  dropped: {drop.count:,}, {drop.reason}")
-    for name, count in outcome.manifest.observed.items():
-        print(f"  {name}: {count:,}")
+
+def build_published(folder: Path) -> None:
+    """Run a complete build of the rows of the published copy."""
+    build_release(folder, without_digests(NAME), "0.1.0")
+
+
+def datatrove(folder: Path) -> None:
+    """Convert the raw file to Parquet with datatrove."""
+    from datatrove.executor import LocalPipelineExecutor
+    from datatrove.pipeline.readers import JsonlReader
+    from datatrove.pipeline.writers import ParquetWriter
+
+    read = JsonlReader(str((folder / RAW).parent), glob_pattern=RAW.name, doc_progress=False)
+    write = ParquetWriter(str(folder / "datatrove"), compression="zstd", expand_metadata=True)
+    LocalPipelineExecutor([read, write], logging_dir=str(folder / "logs"), skip_completed=False).run()
 
 
 def publish(folder: Path) -> None:
-    """Write the published copy."""
+    """Write the published copy, once."""
+    if (folder / "copy").exists():
+        return
     import polars as pl
 
     tables = {name: pl.read_parquet(folder / RELEASE / name / "*.parquet") for name in ("corpus", "queries", "qrels")}
@@ -159,11 +99,10 @@ def decide(folder: Path) -> None:
     raw = {"articles": Raw("articles", folder / RAW)}
     side = read_side(str(folder / "copy"), ForeignOptions(), folder)
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        found = published.find_records(without_digests().dataset, RawFiles(("test",), raw, Path(scratch)), side, {})
-    keys = folder / RAW.parent / "published" / "ria-news-retrieval.parquet"
+        found = published.find_records(without_digests(NAME).dataset, RawFiles(("test",), raw, Path(scratch)), side, {})
+    keys = folder / RAW.parent / "published" / f"{NAME}.parquet"
     keys.unlink(missing_ok=True)
-    published.write_keys(keys, "ria-news-retrieval", found, side)
-    print("\n".join(published.describe(found)))
+    published.write_keys(keys, NAME, found, side)
 
 
 def script(folder: Path) -> None:
@@ -188,44 +127,37 @@ def script(folder: Path) -> None:
     )
 
 
-RUNS: dict[str, Callable[[Path], None]] = {
-    "floor": floor,
-    "build": build,
-    "script": script,
-    "decide": decide,
-    "published": lambda folder: build(folder, "0.1.0"),
-}
-
-
-def compare(folder: Path) -> None:
+def compare(folder: Path) -> str:
     """Exit unless the script and the build wrote the same documents in the same order."""
     import polars as pl
 
+    if not (folder / "script").exists():
+        return ""
     ours = pl.scan_parquet(folder / RELEASE / "corpus" / "*.parquet").select("id", "text").collect()
-    theirs = (
-        pl.scan_parquet(folder / "script" / "corpus.parquet").select(pl.col("id", "text").cast(pl.String)).collect()
-    )
-    if not ours.equals(theirs):
+    theirs = pl.scan_parquet(folder / "script" / "corpus.parquet").select(pl.col("id", "text").cast(pl.String))
+    if not ours.equals(theirs.collect()):
         sys.exit("build and script wrote different documents")
-    print(f"build and script wrote the same {ours.height:,} documents")
+    return f"build and script wrote the same {ours.height:,} documents"
 
 
-def table(measurements: dict[str, Measurement], articles: int) -> str:
-    """Return the measurements as a Markdown table."""
-    lines = ["", "| | seconds | processor seconds | articles/s | peak memory |", "| --- | ---: | ---: | ---: | ---: |"]
-    for name, result in measurements.items():
-        speed, memory = articles / result.seconds, result.memory / 1e6
-        lines.append(f"| {name} | {result.seconds:.1f} | {result.processor:.1f} | {speed:,.0f} | {memory:,.0f} MB |")
-    build = measurements.get("build")
-    if build is not None and "script" in measurements:
-        lines += ["", f"The build is {measurements['script'].seconds / build.seconds:.1f} times as fast as the script."]
-    if build is not None and "floor" in measurements:
-        lines += [
-            "",
-            f"The build takes {build.seconds / measurements['floor'].seconds:.2f} times as long as the floor.",
-        ]
-    return "\n".join(lines)
-
-
-if __name__ == "__main__":
-    main()
+SHARED = 200_000  # with more articles the script needs more memory than most machines have
+TASKS = {
+    "ria": Task(
+        "articles",
+        (20_000,),
+        (200_000, 1_000_000),
+        prepare,
+        {
+            "floor": floor,
+            "build": build,
+            "script": script,
+            "datatrove": datatrove,
+            "decide": decide,
+            "published": build_published,
+        },
+        peers={"datatrove": "datatrove"},
+        most=dict.fromkeys(("script", "datatrove", "decide", "published"), SHARED),
+        before={"decide": publish},
+        check=compare,
+    )
+}

@@ -1,36 +1,28 @@
-"""Compare the build time of rubq-reranking and rubq-retrieval with a simple script, on raw files of real size.
-
-    python benchmarks/rubq.py                      2,330 questions, 56,952 paragraphs
-    python benchmarks/rubq.py 23300 569520         other sizes
-    python benchmarks/rubq.py --folder files       keep the generated files
+"""The builds of rubq-reranking and rubq-retrieval beside a simple script, at real size: python benchmarks/all.py rubq
 
 The two JSON files are generated in the format of RuBQ 2.0: all keys, paragraph lists with the lengths of the real dev file, texts
 of recombined words with the lengths of the published corpus. The number of duplicate paragraphs is planted, and the expected
-number of rows per table follows from it, not from the recipe. Then these programs run, each in a separate process:
+number of rows per table follows from it, not from the recipe.
 
+- floor: the lower bound: parse both files and write the paragraphs to Parquet;
 - build: what `embedding-datasets build rubq` does, from raw files to two releases, including all checks;
 - recipe: only the part that the script does too, from raw files to frames, once per dataset;
 - script: a simple script with json, pandas and `to_parquet`. It writes the same rows (which the benchmark verifies), without
-  any checks. It requires pandas (the extra `benchmarks`).
+  any checks.
 """
 
-import argparse
 import json
 import random
 import sys
-import tempfile
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.programs import Task, without_digests
+from benchmarks.programs import build as build_release
+
 if TYPE_CHECKING:
     from builders.spec import Tables  # not imported: the programs are measured with what they need
-
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))
-
-from benchmarks.programs import Measurement, measure  # noqa: E402
 
 RAW = Path("raw", "rubq")
 QUESTIONS, PARAGRAPHS = "RuBQ_2.0_test.json", "RuBQ_2.0_paragraphs.json"
@@ -77,32 +69,10 @@ class Planted:
     retrieval: dict[str, int]
 
 
-def main() -> None:
-    """Generate the raw files, run the three programs, print the tables."""
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("questions", nargs="?", type=int, default=2_330, help="number of questions (default: 2330)")
-    arguments.add_argument(
-        "paragraphs", nargs="?", type=int, default=56_952, help="number of paragraphs (default: 56952)"
-    )
-    arguments.add_argument("--folder", type=Path, help="work in this folder and keep it (default: a temporary folder)")
-    arguments.add_argument("--run", choices=RUNS, help=argparse.SUPPRESS)
-    options = arguments.parse_args()
-    if options.run:
-        RUNS[options.run](options.folder)
-        return
-    from extras import require_modules  # here, because tests import this module from another folder
-
-    require_modules("pandas")
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = options.folder or Path(temporary)
-        planted = make_raw(folder / RAW, options.questions, options.paragraphs)
-        sizes = ", ".join(
-            f"{name} {(folder / RAW / name).stat().st_size / 1e6:,.1f} MB" for name in (QUESTIONS, PARAGRAPHS)
-        )
-        print(f"raw: {sizes}")
-        measurements = {name: measure(__file__, "--run", name, "--folder", str(folder)) for name in RUNS}
-        print(rows(folder, planted))
-        print(table(measurements))
+def prepare(folder: Path, questions: int) -> None:
+    """Write raw files with as many paragraphs a question as the real ones have, and the planted counts."""
+    planted = make_raw(folder / RAW, questions, questions * 56_952 // 2_330)
+    (folder / "planted.json").write_text(json.dumps(asdict(planted)), "utf-8")
 
 
 # --- raw files
@@ -238,20 +208,20 @@ def make_answer(rng: random.Random, label: str, entity: int) -> dict[str, Any]:
 # --- programs
 
 
+def floor(folder: Path) -> None:
+    """Convert the paragraphs to Parquet without any other work."""
+    import orjson
+    import polars as pl
+
+    orjson.loads((folder / RAW / QUESTIONS).read_bytes())
+    paragraphs = orjson.loads((folder / RAW / PARAGRAPHS).read_bytes())
+    pl.DataFrame(paragraphs).write_parquet(folder / "floor.parquet")
+
+
 def build(folder: Path) -> None:
-    """Run both builds, without the pinned digests, which generated files do not have."""
-    from dataclasses import replace
-
-    from builders import catalogue
-    from pipelines.make import BuildSettings, make
-    from pipelines.raw.settings import RawSettings
-
-    raw = RawSettings(folder / "raw", folder / "cache", offline=True, lock=folder / "raw.lock.json")
-    settings = BuildSettings(folder / "outputs", raw, force=True, ledger=folder / "ledger.json")
+    """Run both builds."""
     for name in DATASETS:
-        definition = catalogue.load(catalogue.entries()[name])
-        files = {key: replace(file, git_blob=None) for key, file in definition.source.files.items()}
-        make(replace(definition, source=replace(definition.source, files=files)), "1.0.0", settings)
+        build_release(folder, without_digests(name), "1.0.0")
 
 
 def recipe(folder: Path) -> None:
@@ -315,47 +285,38 @@ def script(folder: Path) -> None:
             frame.to_parquet(path, index=False)
 
 
-RUNS: dict[str, Callable[[Path], None]] = {"script": script, "recipe": recipe, "build": build}
-
-
 # --- results
 
 
-def rows(folder: Path, planted: Planted) -> str:
-    """Return a table of row counts beside the planted ones, and whether the script wrote the same rows."""
+def compare(folder: Path) -> str:
+    """Exit unless each table has the planted number of rows, and the script wrote the same rows."""
     import polars as pl
 
-    lines = ["| dataset | table | rows | planted | script's rows |", "| --- | --- | ---: | ---: | --- |"]
+    planted, wrong = json.loads((folder / "planted.json").read_bytes()), []
     for name in DATASETS:
         release = folder / "outputs" / name / "1.0.0"
-        for config, expected in (planted.reranking if name == "rubq-reranking" else planted.retrieval).items():
+        for config, expected in planted[name.removeprefix("rubq-")].items():
             ours = pl.read_parquet(release / config / "*.parquet")
             theirs = pl.read_parquet(folder / "script" / name / f"{config}.parquet").cast(ours.schema)
             if config == "top_ranked":  # our lists are in hash order
                 ours = ours.with_columns(pl.col("corpus-ids").list.sort())
             if config == "qrels":  # the order of positives differs
                 ours, theirs = (frame.sort("query-id", "corpus-id") for frame in (ours, theirs))
-            same = "the same" if ours.equals(theirs) else "DIFFERENT"
-            lines.append(f"| {name} | {config} | {ours.height:,} | {expected:,} | {same} |")
+            wrong += [f"{name} {config}"] * (ours.height != expected or not ours.equals(theirs))
     observed = json.loads((folder / "outputs" / "rubq-retrieval" / "1.0.0" / "manifest.json").read_bytes())["observed"]
-    lines += [
-        f"| rubq-retrieval | {count} | {observed[count]:,} | {expected:,} | |"
-        for count, expected in planted.observed.items()
-    ]
-    return "\n".join(["", *lines, ""])
+    wrong += [count for count, expected in planted["observed"].items() if observed[count] != expected]
+    if wrong:
+        sys.exit(f"not as planted, or not what the script wrote: {', '.join(wrong)}")
+    return "build and script wrote the same rows, as many as were planted"
 
 
-def table(measurements: dict[str, Measurement]) -> str:
-    """Return the measurements as a Markdown table."""
-    lines = [
-        "| | seconds | processor seconds | peak memory | time relative to the script |",
-        "| --- | ---: | ---: | ---: | ---: |",
-    ]
-    for name, result in measurements.items():
-        figures = (f"{result.seconds:.1f}", f"{result.processor:.1f}", f"{result.memory / 1e6:,.0f} MB")
-        lines.append(f"| {name} | {' | '.join(figures)} | {result.seconds / measurements['script'].seconds:.2f} |")
-    return "\n".join(lines)
-
-
-if __name__ == "__main__":
-    main()
+TASKS = {
+    "rubq": Task(
+        "questions",
+        (2_330,),
+        (2_330,),
+        prepare,
+        {"floor": floor, "build": build, "recipe": recipe, "script": script},
+        check=compare,
+    )
+}

@@ -1,59 +1,29 @@
-"""Measure the recipes of training pairs from two large files that are read once: WikiOmnia and the data of BGE-M3.
-
-    python benchmarks/streamed_pairs.py                  a tenth of WikiOmnia, a hundredth of the archive
-    python benchmarks/streamed_pairs.py --factor 0.1     a tenth of these shares
+"""The recipes of training pairs from two large files that are read once: python benchmarks/all.py wikiomnia bge-m3
 
 The raw files are generated in the real format with about as many bytes a record as the real ones; words and texts are invented.
-WikiOmnia is one JSON array. In the archive, most bytes are files of other languages, which are passed over, and the wanted
-files have their true number of rows at any share. Each recipe of the newest version runs in a separate process, from the raw
-file to the tables, without writing and checking a release.
+WikiOmnia is one JSON array. In the archive of BGE-M3, most bytes are files of other languages, which are passed over, and the
+wanted files have their true number of rows at any size. The recipe of the newest version reads the raw file and makes the tables,
+without writing and checking a release.
 """
 
-import argparse
 import json
 import random
 import shutil
-import sys
 import tarfile
-import tempfile
+from functools import partial
 from pathlib import Path
 
+from benchmarks.programs import Task
+
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))
-
-from benchmarks.programs import measure  # noqa: E402
-
 OMNIA = "dummy/wikiomnia_ruT5_filtered/wikiomnia_ruT5_filtered_train.json"
 DATASETS = {"wikiomnia": "wikiomnia-contrastive", "bge_m3_data": "bge-m3-contrastive"}
-REAL = {"wikiomnia": 4_278_635_364, "bge_m3_data": 24_000_000_000}  # bytes of the files
-SHARES = {"wikiomnia": 0.1, "bge_m3_data": 0.01}
 TRAIN = {"miracl_ru": 4_683, "miracl_en": 2_863, "mr-tydi_russian": 5_366, "mr-tydi_english": 3_547}
 NEGATIVES = 15
 
 
-def main() -> None:
-    """Generate the raw files, run the recipes, print the table."""
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--factor", type=float, default=1.0, help="of the shares (default: 1)")
-    arguments.add_argument("--build", help=argparse.SUPPRESS)
-    arguments.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
-    options = arguments.parse_args()
-    if options.build:
-        build(options.build, options.folder)
-        return
-    print("| source | share | raw file | seconds | processor seconds | peak memory |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: |")
-    for source, share in SHARES.items():
-        with tempfile.TemporaryDirectory() as temporary:
-            folder = Path(temporary)
-            size = make_raw(source, folder, int(REAL[source] * share * options.factor))
-            took = measure(__file__, "--build", source, "--folder", str(folder), show=False)
-            cells = f"{took.seconds:,.0f} | {took.processor:,.0f} | {took.memory / 2**20:,.0f} MB |"
-            print(f"| {source} | {size / REAL[source]:.3f} | {size / 1e9:.2f} GB | {cells}", flush=True)
-
-
-def make_raw(source: str, folder: Path, size: int) -> int:
-    """Write the raw file of a source with about this many bytes, and an index. Returns its bytes."""
+def make_raw(folder: Path, megabytes: int, source: str) -> None:
+    """Write the raw file of a source with about this size, and an index."""
     raw = folder / "raw" / source
     raw.mkdir(parents=True)
     shutil.copy(ROOT / "tests" / "golden" / "ru_hnp" / "raw" / "benchmark-index.parquet", raw)
@@ -62,11 +32,10 @@ def make_raw(source: str, folder: Path, size: int) -> int:
     if source == "wikiomnia":
         path = raw / OMNIA
         path.parent.mkdir(parents=True)
-        write_array(path, rng, words, size)
+        write_array(path, rng, words, megabytes * 10**6)
     else:
         path = raw / "bge-m3-data.tar.gz"
-        write_archive(path, folder, rng, words, size)
-    return path.stat().st_size
+        write_archive(path, folder, rng, words, megabytes * 10**6)
 
 
 def sentence(rng: random.Random, words: list[str], count: int) -> str:
@@ -120,7 +89,7 @@ def write_archive(path: Path, folder: Path, rng: random.Random, words: list[str]
     part.unlink()
 
 
-def build(source: str, folder: Path) -> None:
+def recipe(folder: Path, source: str) -> None:
     """Run a recipe."""
     from builders import catalogue
     from builders.spec import Raw, RawFiles
@@ -128,10 +97,18 @@ def build(source: str, folder: Path) -> None:
     definition = catalogue.load(catalogue.entries()[DATASETS[source]])
     raw = folder / "raw" / source
     files = {key: Raw(f"{source}/{file.name}", raw / file.name) for key, file in definition.source.files.items()}
-    (folder / "scratch").mkdir()
+    (folder / "scratch").mkdir(exist_ok=True)
     dataset = definition.dataset
     dataset.recipe(RawFiles(("train",), files, folder / "scratch"), **dataset.options(dataset.newest))
 
 
-if __name__ == "__main__":
-    main()
+def task(source: str, true: int) -> Task:
+    """A task for a source, and a tenth of it."""
+    run = {"recipe": partial(recipe, source=source)}
+    return Task("MB", (true // 10,), (true,), partial(make_raw, source=source), run)
+
+
+TASKS = {
+    "wikiomnia": task("wikiomnia", 430),
+    "bge-m3": task("bge_m3_data", 250),
+}  # a tenth, a hundredth of the real files
