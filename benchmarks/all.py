@@ -172,7 +172,7 @@ def table(records: Sequence[Record]) -> str:
         "| --- | --- | ---: | ---: | ---: | ---: |",
     ]
     for record in records:
-        size = f"{record['task']}, {record['size']:,} {record['unit']}"
+        size = f"{record['task']}, {record['size']:,} {record['unit']}" if record["unit"] else record["task"]
         first = next(iter(record["programs"].values()))["processor"]
         for program, taken in record["programs"].items():
             figures = f"{taken['processor']:,.1f} | {taken['processor'] / first:.2f} | {taken['seconds']:,.1f}"

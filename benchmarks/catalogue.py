@@ -89,7 +89,7 @@ def time_build(dataset: "Definition", version: str, settings: "BuildSettings", e
 
 TASKS = {
     "catalogue": Task(
-        "catalogue",
+        "",
         (1,),
         (1,),
         lambda *_: None,

@@ -30,10 +30,10 @@ class Measurement:
 class Task:
     """What benchmarks/all.py measures.
 
-    unit: what a size counts. small, true: the sizes. prepare: writes the raw files of a size into a folder. programs: what reads
-    that folder and writes into it, by name, in an order in which each finds what it needs; ratios are to the first. peers: the
-    programs that need a package of the extra `benchmarks`. most: the largest size of a program. before: what is done before a
-    program and not measured. check: compares what the programs wrote, and says how it agrees.
+    unit: what a size counts, empty if there is one size. small, true: the sizes. prepare: writes the raw files of a size into a
+    folder. programs: what reads that folder and writes into it, by name, in an order in which each finds what it needs; ratios
+    are to the first. peers: the programs that need a package of the extra `benchmarks`. most: the largest size of a program.
+    before: what is done before a program and not measured. check: compares what the programs wrote, and says how it agrees.
     """
 
     unit: str
