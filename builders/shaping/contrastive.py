@@ -17,7 +17,7 @@ from builders.shaping.folding import fold_lists, fold_text_1, fold_texts
 from builders.shaping.measurements import Measurements, drop_long, measure_tokens, read_tokens, texts_of
 from builders.shaping.rows import drop, drop_each, drop_from_lists, join_tables
 from builders.shaping.sampling import hash_order, sample
-from builders.shaping.text import WHITE_SPACE, fold_white_space
+from builders.shaping.text import WHITE_SPACE, is_blank
 from builders.spec import Dropped, Measurement, Raw, RawFiles, Tables
 
 COLUMNS = ("id", "query", "positives", "negatives", "negative_kinds")
@@ -85,7 +85,7 @@ def make_pairs(
 def document_pool(rows: pl.DataFrame) -> list[str]:
     """The different positives and negatives of a table, without empty ones, sorted by their UTF-8 bytes."""
     documents = pl.concat([rows[column].explode(empty_as_null=False).alias("text") for column in LISTS[:2]]).unique()
-    filled = documents.to_frame().filter(fold_white_space(pl.col("text")) != "")["text"]
+    filled = documents.to_frame().filter(~is_blank(pl.col("text")))["text"]
     return sorted(filled.to_list(), key=str.encode)
 
 
@@ -155,7 +155,7 @@ def clean_pairs(rows: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
     positives, dropped = drop(positives, _is_in(positives, queries), "a positive is the query (texts)", split=SPLIT)
     negatives = negatives.with_columns(query=_is_in(negatives, queries), positive=_is_in(negatives, positives))
     of_texts = {
-        "an empty negative (texts)": fold_white_space(pl.col("text")) == "",
+        "an empty negative (texts)": is_blank(pl.col("text")),
         "a negative is the query (texts)": pl.col("query"),
         "a negative is a positive (texts)": pl.col("positive"),
         "a negative repeats an earlier one (texts)": ~pl.struct("row", "folded").is_first_distinct(),
@@ -173,10 +173,10 @@ def clean_pairs(rows: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
 
 def _drop_empty(rows: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
     kept, dropped = drop_from_lists(
-        rows, "positives", fold_white_space(pl.col("text")) == "", "an empty positive", split=SPLIT
+        rows, "positives", is_blank(pl.col("text")), "an empty positive", split=SPLIT
     )
     conditions = {
-        "an empty query": fold_white_space(pl.col("query")) == "",
+        "an empty query": is_blank(pl.col("query")),
         "no positive": pl.col("positives").list.len() == 0,
     }
     kept, of_rows = drop_each(kept, conditions, split=SPLIT)
@@ -222,9 +222,10 @@ def _with_lists(numbered: pl.DataFrame, positives: pl.DataFrame, negatives: pl.D
 
 def _is_in(some: pl.DataFrame, others: pl.DataFrame) -> pl.Expr:
     """Whether each text is, after folding, among those of the same row in another table."""
-    known = others.select("row", "folded").unique().with_columns(known=pl.lit(value=True))
-    found = some.select("row", "folded").join(known, on=["row", "folded"], how="left", maintain_order="left")
-    return pl.lit(found["known"].fill_null(value=False))
+    # Joined by row alone: by long texts too, a join would copy them all.
+    pairs = some.select("row", "folded").with_row_index("text").join(others.select("row", other="folded"), on="row")
+    found = pairs.filter(pl.col("folded") == pl.col("other"))["text"]
+    return pl.lit(pl.int_range(some.height, dtype=pl.UInt32, eager=True).is_in(found.implode()))
 
 
 def strip_text(text: pl.Expr) -> pl.Expr:

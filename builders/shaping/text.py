@@ -68,6 +68,8 @@ WHITE_SPACE = (
 NARROW_SPACE = "[" + "".join(char for char in WHITE_SPACE if char.isascii() and char != " ") + "]"
 WIDE_SPACE = "|".join([*(char for char in WHITE_SPACE if not char.isascii()), "  "])
 
+VISIBLE = f"[^{WHITE_SPACE}]"
+
 _SOUP_LOCK = threading.Lock()
 
 
@@ -101,6 +103,11 @@ def fold_white_space(text: pl.Expr) -> pl.Expr:
     """`" ".join(text.split())`: every run of WHITE_SPACE as one space, none at the ends."""
     spaced = text.str.replace_all(NARROW_SPACE, " ").str.replace_all(WIDE_SPACE, " ")
     return spaced.str.replace_all("  +", " ").str.strip_chars(" ")
+
+
+def is_blank(text: pl.Expr) -> pl.Expr:
+    """Whether a text has nothing but WHITE_SPACE (Boolean)."""
+    return ~text.str.contains(VISIBLE)
 
 
 def _parse(html: str) -> str | None:
