@@ -172,9 +172,7 @@ def clean_pairs(rows: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
 
 
 def _drop_empty(rows: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
-    kept, dropped = drop_from_lists(
-        rows, "positives", is_blank(pl.col("text")), "an empty positive", split=SPLIT
-    )
+    kept, dropped = drop_from_lists(rows, "positives", is_blank(pl.col("text")), "an empty positive", split=SPLIT)
     conditions = {
         "an empty query": is_blank(pl.col("query")),
         "no positive": pl.col("positives").list.len() == 0,
