@@ -49,6 +49,7 @@ def main() -> int:
     from pipelines.raw.missing_files import large_download
 
     datasets = command.resolve_datasets(options.names)
+    datasets = command.all_versions(datasets, options.names) if options.all_versions else datasets
     signer = command.statement_signer(options, len(datasets))
     raw = replace(command.raw_settings(options), unpinned=tuple(options.unpinned))
     chosen = (options.splits, options.sample, options.limit)
@@ -139,6 +140,9 @@ def parser() -> argparse.ArgumentParser:
     command.add_findings_option(arguments)
     command.add_attest_options(arguments, "how one dataset was built")
     arguments.add_argument("--dry-run", action="store_true", help="show what would be done, and do nothing")
+    arguments.add_argument(
+        "--all-versions", action="store_true", help="every version of each dataset, the oldest first"
+    )
     arguments.add_argument(
         "--force", action="store_true", help="build even if up to date; replace other rows unless published"
     )

@@ -315,6 +315,26 @@ def resolve_datasets(names: Sequence[str]) -> list[tuple[Definition, str]]:
         ) from error
 
 
+def all_versions(datasets: Sequence[tuple[Definition, str]], names: Sequence[str]) -> list[tuple[Definition, str]]:
+    """Each dataset in all its versions but those that wait for `decide`, the oldest first. names: as on the command line.
+
+    Raises UsageError for a NAME@VERSION.
+    """
+    from builders.spec import version_key
+    from pipelines.raw.pins import is_waiting
+
+    if named := [name for name in names if "@" in name]:
+        raise UsageError("--all-versions is for datasets, not for versions", found=named[0], todo="leave @VERSION out")
+    every = [
+        (definition, version)
+        for definition, _ in datasets
+        for version in sorted(definition.dataset.versions, key=version_key)
+    ]
+    for definition, version in (passed := [item for item in every if is_waiting(*item)]):
+        logger.info("%s@%s: passed over, it waits for decide", definition.dataset.name, version)
+    return [item for item in every if item not in passed]
+
+
 def print_error(error: DatasetError) -> None:
     """Show an error on stderr."""
     logger.error("%s", error)

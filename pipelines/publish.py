@@ -263,25 +263,10 @@ def _publish_each(
 
 
 def _all_versions(datasets: list[tuple[Definition, str]], options: argparse.Namespace) -> list[tuple[Definition, str]]:
-    """Each dataset in all its versions but those that wait for `decide`, the oldest first.
-
-    Raises UsageError for a NAME@VERSION, PublishError for a version that is not built.
-    """
-    from builders.spec import version_key
-    from pipelines.raw.pins import is_waiting
+    """What command.all_versions returns. Raises PublishError for a version that is not built."""
     from pipelines.release import folder
 
-    named = [name for name in options.names if "@" in name]
-    if named:
-        raise UsageError("--all-versions is for datasets, not for versions", found=named[0], todo="leave @VERSION out")
-    every = [
-        (definition, version)
-        for definition, _ in datasets
-        for version in sorted(definition.dataset.versions, key=version_key)
-    ]
-    for definition, version in (passed := [item for item in every if is_waiting(*item)]):
-        logger.info("%s@%s: passed over, it waits for decide", definition.dataset.name, version)
-    every = [item for item in every if item not in passed]
+    every = command.all_versions(datasets, options.names)
     missing = [
         f"{definition.dataset.name}@{version}"
         for definition, version in every

@@ -84,6 +84,16 @@ def test_of_several_datasets_a_check_shows_a_line_each_and_how_many_have_which_v
     assert screen.lines[-1] == f"next: embedding-datasets check {tmp_path} --html report.html"
 
 
+def test_all_versions_of_a_dataset_are_built_the_oldest_first(
+    run: Callable[..., int], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert run(build.main, "cedr", "--all-versions", "--sample", "--output", str(tmp_path)) == 0
+    built = [line.split(":")[0] for line in capsys.readouterr().out.splitlines() if line.startswith("cedr")]
+    assert built == [f"cedr-classification {number}.0.0" for number in range(1, 5)]
+    assert run(build.main, "cedr@1.0.0", "--all-versions", "--sample", "--output", str(tmp_path)) == 2
+    assert "leave @VERSION out" in capsys.readouterr().err
+
+
 def test_a_pipe_gets_the_result_alone(
     run: Callable[..., int], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
