@@ -205,7 +205,7 @@ def write_release_data(release: SiteRelease, page_dir: Path, *, rights: bool) ->
 def withheld_texts(release: SiteRelease, *, rights: bool) -> str:
     """Why the texts of a release are not shown; empty where they are."""
     licence = release.definition.license
-    if permits_derivatives(licence) or rights:
+    if rights or release.manifest.made_up or permits_derivatives(licence):
         return ""
     return (
         f"The licence of the source, {licence}, does not permit sharing derivatives, so this site shows none of its texts."

@@ -8,9 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from cards.manifest import encode
 from pipelines.catalogue_site.release_data import find_datasets
 from pipelines.catalogue_site.site import write_site
 from pipelines.make import GOLDEN, make
+from pipelines.release.folder import MANIFEST, require_manifest
 from tests.support.releases import definition_of, sample_settings
 
 HOSTILE = (
@@ -39,6 +41,13 @@ def hostile_releases(folder: Path, versions: Sequence[str] = ("1.0.0", "2.0.0"))
     for version in versions:
         make(definition_of("cedr-classification"), version, settings)
     return settings.output
+
+
+def copy_as_real(release_dir: Path, releases: Path) -> Path:
+    """Copy a golden release below a folder as one of the first records of the real raw files; returns the copy."""
+    copy = Path(shutil.copytree(release_dir, releases / release_dir.parent.name / release_dir.name))
+    (copy / MANIFEST).write_bytes(encode(replace(require_manifest(copy), limit=100)))
+    return copy
 
 
 def build_site(releases: Path, output: Path, *names: str, rights: bool = False) -> Path:

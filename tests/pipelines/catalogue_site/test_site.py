@@ -26,7 +26,7 @@ from pipelines.scores.scoring import record_scores
 from tests.pipelines.checking.test_html import Page
 from tests.support.releases import definition_of, sample_settings, tree, with_published_version
 from tests.support.scores import baseline, scores_of
-from tests.support.sites import HOSTILE, LEAK, build_site, hostile_releases, read_records
+from tests.support.sites import HOSTILE, LEAK, build_site, copy_as_real, hostile_releases, read_records
 
 CEDR, RIA = "cedr-classification", "ria-news-retrieval"
 
@@ -319,17 +319,18 @@ def test_the_catalogue_has_the_scores_of_the_newest_version_and_sorts_by_the_lea
     assert 'id="card-scores"' in page
 
 
-def test_texts_under_a_licence_without_derivatives_are_shown_to_who_has_the_rights(
+def test_texts_under_a_licence_without_derivatives_are_shown_to_who_has_the_rights_and_if_made_up(
     golden_release: Callable[..., BuildResult], tmp_path: Path
 ) -> None:
-    release_dir = golden_release(RIA).release_dir
-    texts = pl.read_parquet(release_dir / "corpus" / "*.parquet")["text"].to_list()
-    for rights in (False, True):
-        folder = build_site(release_dir.parents[1], tmp_path / str(rights), RIA, rights=rights)
+    made_up = golden_release(RIA).release_dir
+    real = copy_as_real(made_up, tmp_path / "releases")
+    texts = pl.read_parquet(real / "corpus" / "*.parquet")["text"].to_list()
+    for release_dir, rights, shown in ((real, False, False), (real, True, True), (made_up, False, True)):
+        folder = build_site(release_dir.parents[1], tmp_path / f"{release_dir.parts[-3]} {rights}", RIA, rights=rights)
         written = [path.read_text("utf-8") for path in folder.rglob("*.*") if path.suffix in (".html", ".js")]
-        assert any(json.dumps(text, ensure_ascii=False)[1:-1] in page for text in texts for page in written) is rights
+        assert any(json.dumps(text, ensure_ascii=False)[1:-1] in page for text in texts for page in written) is shown
         rows = (folder / RIA / release_dir.name / "rows.html").read_text("utf-8")
-        assert ("does not permit sharing derivatives" in rows) is not rights
+        assert ("does not permit sharing derivatives" in rows) is not shown
 
 
 def test_a_large_table_shows_the_rows_that_are_named_and_says_so(
