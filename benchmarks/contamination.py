@@ -267,7 +267,7 @@ def table(folder: Path, runs: dict[str, list[Cost]]) -> str:
         for kind in OTHERS
     ]
     rows.append(("wrong", lambda name: f"{found[name].wrong:,}"))
-    lines = ["", f"| | {' | '.join(PROGRAMS[name].title for name in ran)} |", f"| --- |{' ---: |' * len(ran)}"]
+    lines = ["", f"| figure | {' | '.join(PROGRAMS[name].title for name in ran)} |", f"| --- |{' ---: |' * len(ran)}"]
     lines += [f"| {title} | {' | '.join(cell(name) for name in ran)} |" for title, cell in rows]
     return "\n".join([*lines, "", LEGEND])
 

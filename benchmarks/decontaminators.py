@@ -402,7 +402,7 @@ def judged_table(judged: pl.DataFrame, pairs: pl.DataFrame, rows: int) -> str:
     """
     found = judged.join(pairs.select(*KEY, now="kind"), on=KEY)
     lines = [
-        f"| | listed | judged | {' | '.join(VERDICTS)} | leaks, % | false in 100,000 rows | or unsure |",
+        f"| kind | listed | judged | {' | '.join(VERDICTS)} | leaks, % | false in 100,000 rows | or unsure |",
         f"| --- |{' ---: |' * 8}",
     ]
     for kind in KINDS[2:]:
@@ -496,7 +496,7 @@ def table(folder: Path) -> str:
     ]
     cells = [f"| {title} | {' | '.join(map(cell, ran))} |" for title, cell in lines]
     missing = [f"\nnot measured: {', '.join(name for name in TOOLS if name not in ran)}"] * (len(ran) < len(TOOLS))
-    return "\n".join([f"| | {' | '.join(ran)} |", f"| --- |{' ---: |' * len(ran)}", *cells, *missing])
+    return "\n".join([f"| planted | {' | '.join(ran)} |", f"| --- |{' ---: |' * len(ran)}", *cells, *missing])
 
 
 if __name__ == "__main__":

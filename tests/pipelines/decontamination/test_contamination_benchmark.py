@@ -56,6 +56,6 @@ def test_a_match_that_is_none_is_counted(folder: Path) -> None:
 
 def test_the_table_has_a_column_for_each_program_that_ran(folder: Path, costs: dict[str, list[Cost]]) -> None:
     lines = table(folder, costs | {"one-thread": []}).splitlines()
-    assert lines[1] == "| | ours |"
+    assert lines[1] == "| figure | ours |"
     assert "| found: exact (8) | 100.00% |" in lines
     assert "| wrong | 0 |" in lines

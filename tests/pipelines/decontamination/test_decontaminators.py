@@ -111,7 +111,7 @@ def test_the_table_has_a_column_for_each_tool_that_ran_and_names_the_others(tmp_
     for name in ("ours", "13-grams"):
         run_tool(name, tmp_path)
     lines = table(tmp_path).splitlines()
-    assert lines[0] == "| | ours | 13-grams |"
+    assert lines[0] == "| planted | ours | 13-grams |"
     assert "| exact | 100 / 100 | " in "\n".join(lines)
     assert f"| innocent rows | {60 * GROUPS * (GROUPS - 1):,} | 1,200 |" in lines
     assert "| false alarms in 100,000 of them | 0.0 | 0.0 |" in lines
