@@ -93,8 +93,8 @@ def in_python(names: Mapping[str, str] | None = None) -> Iterator[None]:
     try:
         yield
     except DatasetError as error:
-        parts = {name: as_python(getattr(error, name)) for name in ("where", "found", "expected", "todo")}
-        parts["where"] = (names or {}).get(error.where or "", parts["where"])
+        texts = {name: getattr(error, name) for name in ("where", "found", "expected", "todo")}
+        parts = {name: as_python((names or {}).get(text or "", text)) for name, text in texts.items()}
         raise type(error)(as_python(error.what) or "", **parts) from None
 
 

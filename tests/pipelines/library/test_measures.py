@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import embedding_datasets as ed
-from builders.errors import UsageError
+from builders.errors import DatasetError, UsageError
 from pipelines.decontamination.indexing import from_release, index_tables
 from tests.support.releases import write_dataset
 
@@ -114,9 +114,14 @@ def test_an_index_is_what_a_scan_looks_for(tmp_path: Path, monkeypatch: pytest.M
         ((CORPUS, BENCHMARK), {"threshold": 2}, "threshold is 2"),
         ((CORPUS, BENCHMARK), {"text": "txt"}, "the file has no column 'txt'\n  where:    default/train"),
         (("nowhere", BENCHMARK), {}, "no such folder or file"),
+        (
+            (CORPUS.clear(), BENCHMARK),
+            {},
+            "the corpus has no rows\n  where:    default/train\n  found:    default/train",
+        ),
     ],
 )
 def test_what_cannot_be_scanned_is_a_usage_error(arguments: Any, options: dict[str, Any], text: str) -> None:
-    with pytest.raises(UsageError, match=text) as raised:
+    with pytest.raises(DatasetError, match=text) as raised:
         ed.scan(*arguments, **options)
     assert "--" not in str(raised.value)
