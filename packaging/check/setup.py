@@ -29,7 +29,7 @@ OF_OTHERS = ("beautifulsoup4", "datasets", "defusedxml", "markdown-it-py", "pand
 
 def modules() -> set[str]:
     """The files, below ROOT, of the commands and of all modules of ours that they import, in functions too."""
-    found = fingerprint.reached(COMMANDS, without=LEFT_OUT)
+    found = fingerprint.reached(COMMANDS, without=LEFT_OUT, use_cache=False)
     return {
         *found,
         *(f"{parent}/__init__.py" for path in found for parent in PurePosixPath(path).parents if parent.name),

@@ -14,12 +14,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import msgspec
-
 from builders.errors import ReleaseError
-from cards.manifest import INVALID_JSON
 from pipelines.process import installation
-from pipelines.raw.digests import default_cache, read_cached, write_cached
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("builders", "cards", "pipelines")
@@ -82,12 +78,15 @@ def tools_and_commit() -> dict[str, str]:
 
 
 @cache
-def reached(modules: tuple[str, ...], root: Path = ROOT, without: frozenset[str] = frozenset()) -> frozenset[str]:
+def reached(
+    modules: tuple[str, ...], root: Path = ROOT, without: frozenset[str] = frozenset(), *, use_cache: bool = True
+) -> frozenset[str]:
     """Paths below root of some modules and of all modules of PACKAGES that they import, directly or not.
 
-    without: paths that are left out, with what they alone import.
+    without: paths that are left out, with what they alone import. use_cache: False where packages are missing, as in the build of
+    a wheel.
     """
-    found, queue, cached = set[str](), list(modules), _cached_imports()
+    found, queue, cached = set[str](), list(modules), _cached_imports() if use_cache else {}
     known = len(cached)
     while queue:
         path = _path(queue.pop(), root)
@@ -99,8 +98,10 @@ def reached(modules: tuple[str, ...], root: Path = ROOT, without: frozenset[str]
         if key not in cached:
             cached[key] = _imports(code)
         queue += cached[key]
-    if len(cached) > known:
-        write_cached(CACHE, msgspec.json.encode(cached))
+    if use_cache and len(cached) > known:
+        from pipelines.raw.digests import write_cached
+
+        write_cached(CACHE, json.dumps(cached).encode())
     return frozenset(found)
 
 
@@ -109,6 +110,8 @@ def verify_cached_imports(module: str) -> None:
 
     Raises ReleaseError where the cache has other imports of one: the digests of a manifest may lack files.
     """
+    from pipelines.raw.digests import default_cache
+
     for path in reached((module, *REPORT)):
         code = _content(ROOT / path)
         if _cached_imports().get(_cache_key(code)) != _imports(code):
@@ -140,10 +143,9 @@ def _statements(node: ast.AST) -> Iterator[ast.AST]:
 @cache
 def _cached_imports() -> dict[str, list[str]]:
     """The cache, to which `reached` adds; empty where it cannot be read, is damaged or is full."""
-    try:
-        cached = msgspec.json.decode(read_cached(CACHE) or b"{}", type=dict[str, list[str]])
-    except INVALID_JSON:
-        return {}
+    from pipelines.raw.digests import read_cached  # here, as a wheel is built without the packages that it needs
+
+    cached: dict[str, list[str]] = json.loads(read_cached(CACHE) or b"{}")
     return cached if len(cached) < MAX_CACHED else {}
 
 
