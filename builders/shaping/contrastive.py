@@ -134,11 +134,11 @@ def fill_negatives(rows: pl.DataFrame, pool: Sequence[str], count: int, *, seed:
     # A text that is many negatives is in memory once: the frames share its bytes.
     random = pl.DataFrame(drawn, {"row": pl.UInt32, "number": pl.UInt32}, orient="row")
     random = random.select("row", texts.gather(random["number"]), kind=pl.lit(RANDOM))
-    negatives = pl.concat([_explode(numbered, "negatives").select(random.columns), random]).sort(
-        "row", maintain_order=True
-    )
-    filled = _with_lists(numbered, _explode(numbered, "positives"), negatives)
-    return rows.with_columns(filled.select("negatives", "negative_kinds"))
+    provided = numbered.select("row", text="negatives", kind="negative_kinds").filter(pl.col("text").list.len() > 0)
+    joined = pl.concat([provided.explode("text", "kind"), random]).sort("row", maintain_order=True)
+    lists = joined.group_by("row", maintain_order=True).agg(negatives="text", negative_kinds="kind")
+    filled = numbered.select("row").join(lists, on="row", how="left", maintain_order="left")
+    return rows.with_columns(filled.select(pl.col(LISTS[1:]).fill_null(pl.lit([], pl.List(pl.String)))))
 
 
 def clean_pairs(rows: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:

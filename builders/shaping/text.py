@@ -68,7 +68,7 @@ WHITE_SPACE = (
 NARROW_SPACE = "[" + "".join(char for char in WHITE_SPACE if char.isascii() and char != " ") + "]"
 WIDE_SPACE = "|".join([*(char for char in WHITE_SPACE if not char.isascii()), "  "])
 
-VISIBLE = f"[^{WHITE_SPACE}]"
+NOT_WHITE_SPACE = f"[^{WHITE_SPACE}]"
 
 _SOUP_LOCK = threading.Lock()
 
@@ -107,7 +107,7 @@ def fold_white_space(text: pl.Expr) -> pl.Expr:
 
 def is_blank(text: pl.Expr) -> pl.Expr:
     """Whether a text has nothing but WHITE_SPACE (Boolean)."""
-    return ~text.str.contains(VISIBLE)
+    return ~text.str.contains(NOT_WHITE_SPACE)
 
 
 def _parse(html: str) -> str | None:
