@@ -43,9 +43,8 @@ from pipelines.release.figures import count_agreeing
 from pipelines.release.finding_files import report_rows, reported_before, write_findings
 from pipelines.release.shared_texts import shared_with_others
 
-SMALL = (
-    4 << 20
-)  # bytes of values: the tables of a smaller release are read once; of a larger one, whenever they are needed
+# Bytes of values: the tables of a smaller release are read once, of a larger one whenever they are needed.
+SMALL = 4 << 20
 SCRATCH = ".scratch"  # inside the staging folder, which the next build removes if this one is killed
 
 
