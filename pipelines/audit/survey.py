@@ -4,23 +4,29 @@ Later steps compare the short columns of a survey and never read the texts again
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import polars as pl
+from polars._typing import EngineType
 
 from builders import tasks
 from builders.shaping.folding import coarse_key, fold_disguise_3, fold_meaning_2, fold_text_1
 from builders.shaping.labels import label_key
 from pipelines.audit.shortcuts import OVERLAP, measure_overlap
-from pipelines.audit.tables import Frames, model_inputs, text_layouts
+from pipelines.audit.tables import Frames, Location, count_rows, model_inputs, text_layouts
 from pipelines.audit.texts import (
     WRONG_SCRIPT,
     TextForms,
     examine_texts,
+    expected_scripts,
+    in_wrong_script,
     mark_suspects,
-    script_conditions,
 )
 from pipelines.process.stages import stage
 
+# So few texts are searched in one piece: a pattern is compiled for each piece, which takes as long as to search thousands of
+# texts for it.
+FEW = 10_000
 Surveys = Mapping[str, pl.DataFrame]  # split -> survey, of the tables of one config
 COMPARED = {"folded": fold_text_1, "meaning": fold_meaning_2, "disguise": fold_disguise_3}
 
@@ -43,47 +49,87 @@ def survey_tables(
     - `texts`: equal for two rows if all their texts are equal.
     - `label`: equal if their labels are equal; only where the task has labels.
     """
-    tables = [(layout, split, frames[layout.config][split]) for layout in text_layouts(task) for split in splits]
+    layouts = text_layouts(task)
     several = len(splits) > 1 or task.type.label
-    compared = [layout.config for layout in text_layouts(task) if layout.config != "corpus" and several]
-    surveys = {}
-    for layout, split, table in tables:
-        schema = table.collect_schema()
-        received = {f"__received {column}": text for column, text in model_inputs(layout).items()}
-        texts = {column: pl.col(f"__received {column}") for column in layout.text}
-        columns = {"position": pl.col("position")}
-        for column, text in texts.items():
-            forms = TextForms(
-                received=text,
-                own=text if column == "positives" else pl.col(column),
-                of_retrieval=isinstance(task, tasks.Retrieval) and layout.config == "corpus",
+    compared = [layout.config for layout in layouts if layout.config != "corpus" and several]
+    groups: dict[_Treatment, dict[Location, pl.LazyFrame]] = {}
+    for layout in layouts:
+        scripts = expected_scripts(task, layout, languages)
+        for column, received in model_inputs(layout).items():
+            treatment = _Treatment(
+                isinstance(task, tasks.Retrieval) and layout.config == "corpus",
+                layout.config in compared,
+                scripts.get(column, frozenset()),
             )
-            columns |= _text_columns(column, forms, seed)
-            if layout.config in compared:
-                columns[f"coarse {column}"] = coarse_key(pl.col(f"__folded {column}"))
-        if layout.config in compared and task.type.label and len(texts) > 1:
-            columns[OVERLAP] = measure_overlap(*(pl.col(f"__folded {column}") for column in texts))
-        for column, condition in script_conditions(task, layout, languages).items():
-            columns[f"{WRONG_SCRIPT} {column}"] = condition
-        columns["texts"] = _combine([text.hash(seed) for text in texts.values()])
-        if label := task.type.label:
-            columns["label"] = label_key(label, schema[label])
-        derived = {}
-        if layout.config in compared:
-            derived = {f"__folded {column}": fold_text_1(text) for column, text in texts.items()}
-        # In steps, so that each is computed once and not for each of the conditions.
-        rows = table.with_row_index("position").with_columns(**received)
-        with stage(f"audit of texts in {layout.config}/{split}"):
-            survey = rows.with_columns(**derived).select(**columns).collect(engine="streaming")
-            for column, text in texts.items():
-                survey = mark_suspects(survey, column, rows.select("position", text=text))
-            surveys[layout.config, split] = survey
-    for layout in text_layouts(task):
+            own = received if column == "positives" else pl.col(column)
+            groups.setdefault(treatment, {}).update(
+                {
+                    (layout.config, split, column): frames[layout.config][split].select(received=received, own=own)
+                    for split in splits
+                }
+            )
+    read = {}
+    for treatment, texts in groups.items():
+        read |= _survey_texts(treatment, texts, seed)
+    surveys = {}
+    for layout in layouts:
+        for split in splits:
+            columns = [read[layout.config, split, column] for column in layout.text]
+            survey = pl.concat(columns, how="horizontal").with_row_index("position")
+            labels = _survey_labels(task, layout, frames[layout.config][split], is_compared=layout.config in compared)
+            surveys[layout.config, split] = survey.with_columns(texts_key(layout).alias("texts"), *labels)
+    for layout in layouts:
         if layout.config in compared:
             own = {split: surveys[layout.config, split] for split in splits}
             numbered = _number_foldings(layout, frames[layout.config], own)
             surveys |= {(layout.config, split): survey for split, survey in numbered.items()}
     return surveys
+
+
+@dataclass(frozen=True)
+class _Treatment:
+    """What a survey reads of a text besides what it reads of all: columns with the same treatment are read together."""
+
+    of_retrieval: bool
+    is_compared: bool
+    scripts: frozenset[str]
+
+
+def _survey_texts(
+    treatment: _Treatment, texts: Mapping[Location, pl.LazyFrame], seed: int
+) -> dict[Location, pl.DataFrame]:
+    """The columns of a survey for each column of texts, read together. texts: `received` and `own`."""
+    rows = pl.concat([frame.with_columns(table=number) for number, frame in enumerate(texts.values())])
+    rows = rows.with_row_index("position")
+    text = TextForms(pl.col("received"), pl.col("own"), treatment.of_retrieval)
+    columns = {"hash ": text.received.hash(seed), "length ": text.received.str.len_chars()} | examine_texts("", text)
+    if treatment.is_compared:
+        columns["coarse "] = coarse_key(fold_text_1(text.received))
+    if treatment.scripts:
+        columns[f"{WRONG_SCRIPT} "] = in_wrong_script(text.received, treatment.scripts)
+    with stage(f"audit of texts in {', '.join(dict.fromkeys(f'{config}/{split}' for config, split, _ in texts))}"):
+        engine: EngineType = "in-memory" if count_rows(rows) <= FEW else "streaming"
+        survey = rows.select("table", "position", **columns).collect(engine=engine)
+        survey = mark_suspects(survey, "", rows.select("position", text="received"))
+    parts = survey.drop("position").partition_by("table", as_dict=True, include_key=False)
+    empty = survey.drop("position", "table").clear()
+    return {
+        (config, split, column): parts.get((number,), empty).rename(lambda name, column=column: name + column)
+        for number, (config, split, column) in enumerate(texts)
+    }
+
+
+def _survey_labels(
+    task: tasks.Task, layout: tasks.Layout, table: pl.LazyFrame, *, is_compared: bool
+) -> list[pl.Series]:
+    """The columns of a survey that tell the labels of rows, and the words that the texts of labelled pairs share."""
+    if not (label := task.type.label):
+        return []
+    columns = {"label": label_key(label, table.collect_schema()[label])}
+    folded = {f"__folded {column}": fold_text_1(text) for column, text in model_inputs(layout).items()}
+    if is_compared and len(folded) > 1:
+        columns[OVERLAP] = measure_overlap(*map(pl.col, folded))
+    return table.with_columns(**folded).select(**columns).collect(engine="streaming").get_columns()
 
 
 def _number_foldings(
@@ -139,11 +185,6 @@ def swapped_texts(layout: tasks.Layout) -> pl.Expr:
 def first_rows(survey: pl.DataFrame) -> pl.DataFrame:
     """The first row of each different text (or pair of texts), in row order."""
     return survey.unique("texts", keep="first", maintain_order=True)
-
-
-def _text_columns(column: str, text: TextForms, seed: int) -> dict[str, pl.Expr]:
-    measures = {f"hash {column}": text.received.hash(seed), f"length {column}": text.received.str.len_chars()}
-    return measures | examine_texts(column, text)
 
 
 def _combine(hashes: list[pl.Expr]) -> pl.Expr:

@@ -20,7 +20,7 @@ from cards.front_matter import LANGUAGES, language
 from cards.kinds import LENGTH_OUTLIER_FACTOR, MIN_SENTENCE
 from pipelines.audit.findings import FindingRows, findings_where
 from pipelines.audit.languages import foreign_languages
-from pipelines.audit.tables import Location, model_inputs
+from pipelines.audit.tables import Location
 from pipelines.audit.text_patterns import (
     BIDI,
     CHECKED,
@@ -390,18 +390,17 @@ def expected_languages(task: tasks.Task, layout: tasks.Layout, languages: tuple[
     return {column: {language(code)[0] for code in languages} for column in layout.text}
 
 
-def script_conditions(task: tasks.Task, layout: tasks.Layout, languages: tuple[str, ...]) -> dict[str, pl.Expr]:
-    """Whether the text of each column is in a wrong script; no column whose languages, or their scripts, are unknown.
+def expected_scripts(task: tasks.Task, layout: tasks.Layout, languages: tuple[str, ...]) -> dict[str, frozenset[str]]:
+    """The scripts that the texts of each column may be in; no column whose languages, or their scripts, are unknown.
 
     languages: as for `expected_languages`.
     """
     known = scripts_by_language(languages)
-    conditions = {}
-    for column, codes in expected_languages(task, layout, languages).items():
-        if codes and codes <= known.keys():
-            scripts = {script for code in codes for script in known[code]}
-            conditions[column] = in_wrong_script(model_inputs(layout)[column], scripts)
-    return conditions
+    return {
+        column: frozenset(script for code in codes for script in known[code])
+        for column, codes in expected_languages(task, layout, languages).items()
+        if codes and codes <= known.keys()
+    }
 
 
 def audit_scripts(layout: tasks.Layout, split: str, survey: pl.DataFrame) -> list[FindingRows]:
