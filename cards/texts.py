@@ -274,6 +274,8 @@ def fill_placeholders(text: str, numbers: Mapping[str, Mapping[str, Any]], where
 
     Raises ValueError for a placeholder without a number, and for a malformed one.
     """
+    if "{" not in text:  # most prose: not worth compiling a template
+        return text
     try:
         return _compile(text).render(numbers)
     except jinja2.TemplateError as error:

@@ -62,15 +62,16 @@ def audit_many_rows(task: tasks.Task, layout: tasks.Layout, frames: Frames, surv
         for column in layout.text:
             location, part = (layout.config, split, column), parts[split].select("position", "labels", text=column)
             texts = tables[split].with_row_index("position").select("position", text=model_input("", column))
-            findings += [
-                *_find_cut_texts(texts, part, location),
-                *_find_misplaced_values(texts, survey, labels.get(split), location),
-                *_find_boilerplate(texts, part, survey[f"hash {column}"], location),
-                *_find_divided_words(texts, part["text"], location),
-                *_find_absent_characters(texts, part, survey[f"length {column}"], location),
-                *(find_telling_marks(texts, part, labels[split], location) if named else ()),
-                *(_find_named_labels(texts, part, labels[split], location) if named else ()),
-            ]
+            findings += _find_misplaced_values(texts, survey, labels.get(split), location)
+            if len(survey) >= MIN_RECURRING:
+                findings += [
+                    *_find_cut_texts(texts, part, location),
+                    *_find_boilerplate(texts, part, survey[f"hash {column}"], location),
+                    *_find_divided_words(texts, part["text"], location),
+                    *_find_absent_characters(texts, part, survey[f"length {column}"], location),
+                    *(find_telling_marks(texts, part, labels[split], location) if named else ()),
+                    *(_find_named_labels(texts, part, labels[split], location) if named else ()),
+                ]
         if layout.config == "corpus":
             findings += _find_titles(tables[split].with_row_index("position"), (layout.config, split, "title"))
     return findings
@@ -193,6 +194,8 @@ def _find_boilerplate(
     texts: pl.LazyFrame, part: pl.DataFrame, hashes: pl.Series, location: Location
 ) -> list[FindingRows]:
     """The findings about texts that recur in a column: around nearly all others, within them, or as their form."""
+    if len(hashes) < MIN_TEXTS:
+        return []
     part = part.unique("text", keep="first", maintain_order=True)
     phrases = [
         fixed for fixed in FIXED if part["text"].str.contains(fixed[2]).sum() >= CANDIDATE * fixed[3] * len(part)
@@ -209,9 +212,7 @@ def _find_boilerplate(
         group = [
             (count, phrase, name)
             for count, phrase, name in zip(counts, phrases, has, strict=True)
-            if phrase[0] == how
-            and count >= max(MIN_RECURRING, phrase[3] * hashes.n_unique())
-            and len(hashes) >= MIN_TEXTS
+            if phrase[0] == how and count >= max(MIN_RECURRING, phrase[3] * hashes.n_unique())
         ]
         if group:
             best = max(group)[1]

@@ -344,6 +344,8 @@ def find_telling_marks(
     texts: `position` and `text`. part: the same of the rows that propose, with `labels`. labels: the names of the labels of all
     rows, as lists.
     """
+    if len(labels) < 2 * MIN_LABEL_ROWS:
+        return []
     told = _measure_marks(part.lazy(), part, SLACK)
     if not told.is_empty():
         values = dict(told.group_by("mark").agg(pl.col("value").unique()).iter_rows())
