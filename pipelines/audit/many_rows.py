@@ -236,9 +236,11 @@ def _find_divided_words(texts: pl.LazyFrame, part: pl.Series, location: Location
     some = part.to_frame().select(words).to_series().to_list()
     counts = Counter(chain.from_iterable(map(set, some)))
 
+    wholes = {word: n for word, n in counts.items() if n > 2 and len(word) > 5}
+
     def has_divided(words: Sequence[str]) -> bool:
-        wholes = ((counts.get(a.removesuffix("-") + b, 0), a.removesuffix("-"), b) for a, b in pairwise(words))
-        return any(n > 2 and a and len(a + b) > 5 and 4 * min(counts[a], counts[b]) < n for n, a, b in wholes)
+        parts = ((a.removesuffix("-"), b) for a, b in pairwise(words))
+        return any(a + b in wholes and a and 4 * min(counts[a], counts[b]) < wholes[a + b] for a, b in parts)
 
     if sum(map(has_divided, some)) < CANDIDATE * max(MIN_RECURRING / 2, SHARES["clause"] * len(part)):
         return []
