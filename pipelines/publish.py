@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from builders.catalogue import Definition
     from builders.spec import Dataset
     from pipelines.hub.client import HubClient
-    from pipelines.hub.commits import CommitOptions, Publication
+    from pipelines.hub.commits import Publication
     from pipelines.hub.planning import Plan, PublishOptions
     from pipelines.hub.published_indexes import IndexFile
 
@@ -92,7 +92,10 @@ def main() -> int:
                 with show_stages(name):
                     publication = publishing.publish(definition, release_dir, settings, hub)
                 plan = publication.plan
-            _show(plan, publication, as_json=options.json)
+            if options.json:
+                command.print_json(publishing.to_json(plan, publication))
+            else:
+                print("\n".join(_page(plan, publication)), flush=True)
             if publication is None:
                 foreign_edits.require_no_card_edits(plan.repo, plan.card_edits, overwrite=options.overwrite_card)
             done.append((definition.dataset, plan.repo))
@@ -139,16 +142,6 @@ def _collect(done: Sequence[tuple[Dataset, str]], options: argparse.Namespace, h
     return code
 
 
-def _show(plan: Plan, publication: Publication[Plan] | None, *, as_json: bool) -> None:
-    """Print a plan, or what publishing did."""
-    from pipelines.hub import publishing
-
-    if as_json:
-        command.print_json(publishing.to_json(plan, publication))
-    else:
-        print("\n".join(_page(plan, publication)), flush=True)
-
-
 def _repair(options: argparse.Namespace) -> int:
     """Bring repositories back to the record of refs; returns the exit code: that of the first that failed, if any did."""
     from pipelines.hub import repairs
@@ -178,7 +171,7 @@ def _publish_raw(options: argparse.Namespace) -> int:
     from pipelines.hub import raw_publishing
 
     sources = [definition.source for definition, _ in command.resolve_datasets(options.names)]
-    raw, settings = command.raw_settings(options), _commit_options(options)
+    raw, settings = command.raw_settings(options), _publish_options(options)
 
     return _publish_each(
         {source.name: source for source in sources},
@@ -196,7 +189,7 @@ def _publish_indexes(options: argparse.Namespace) -> int:
     from pipelines.hub import published_indexes
 
     _require_one(options, "repo_name", options.names, "index", "indexes")
-    settings = _commit_options(options)
+    settings = _publish_options(options)
 
     def index(name: str) -> IndexFile:
         return index_to_publish(Path(name), options.version or "1.0.0", options.repo_name)
@@ -208,18 +201,6 @@ def _publish_indexes(options: argparse.Namespace) -> int:
         lambda name, hub: published_indexes.publish_index(index(name), settings, hub),
         what="index",
         pages=published_indexes,
-    )
-
-
-def _commit_options(options: argparse.Namespace) -> CommitOptions:
-    from pipelines.hub.commits import CommitOptions
-
-    return CommitOptions(
-        options.org,
-        private=options.private,
-        rights=options.i_have_the_rights,
-        overwrite_card=options.overwrite_card,
-        message=options.message,
     )
 
 
@@ -385,6 +366,7 @@ def _version(text: str) -> str:
 
 
 def _publish_options(options: argparse.Namespace) -> PublishOptions:
+    """How to publish, as the options say; those of releases alone are at their defaults for anything else."""
     from pipelines.hub.planning import PublishOptions
     from pipelines.raw.digests import default_cache
 

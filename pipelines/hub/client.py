@@ -9,7 +9,7 @@ import json
 import logging
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
@@ -312,10 +312,9 @@ def _answered(error: HfHubHTTPError) -> Trouble:
     message = mask_tokens(" ".join((error.server_message or "").split()))  # before the cut, which may halve a token
     status = response.status_code
     words = f"the Hub answered {status} {response.reason_phrase}" + (f": {message[:300]}" if message else "")
-    return Trouble(words, status, is_passing(status), _requested_wait(response.headers))
-
-
-def _requested_wait(headers: Mapping[str, str]) -> float | None:
-    """The seconds that an answer asks to wait, by its Retry-After or a spent RateLimit."""
-    seconds, remaining = retry_after(headers), REMAINING.search(headers.get("RateLimit", ""))
-    return float(remaining[2]) if seconds is None and remaining is not None and remaining[1] == "0" else seconds
+    seconds, remaining = retry_after(response.headers), REMAINING.search(response.headers.get("RateLimit", ""))
+    if (
+        seconds is None and remaining is not None and remaining[1] == "0"
+    ):  # without a Retry-After, a spent limit says it
+        seconds = float(remaining[2])
+    return Trouble(words, status, is_passing(status), seconds)

@@ -158,7 +158,8 @@ def refuse_other_content(where: str, published: Manifest | None, ours: Manifest)
 
 def digest_faults(repo: str, at: Snapshot, writes: Mapping[str, bytes | Path], manifest: Manifest) -> list[str]:
     """The faults of a snapshot that should hold the files of a release and load as it, by the Hub's digests."""
-    return find_differences(at, writes, file_digests(manifest)) + _loading_faults(repo, at.digests, writes, manifest)
+    differences = find_differences(at, writes, file_digests(manifest))
+    return differences + find_loading_faults(at.digests, content_of(writes[folder.CARD]), manifest, repo)
 
 
 def different_documents(hub: HubClient, repo: str, at: Snapshot, writes: Mapping[str, bytes | Path]) -> list[str]:
@@ -183,13 +184,6 @@ def content_of(file: bytes | Path) -> bytes:
     return file if isinstance(file, bytes) else file.read_bytes()
 
 
-def _loading_faults(
-    repo: str, paths: Iterable[str], writes: Mapping[str, bytes | Path], manifest: Manifest
-) -> list[str]:
-    """How what `load_dataset` reads of a repository with our card differs from the release."""
-    return find_loading_faults(paths, content_of(writes[folder.CARD]), manifest, repo)
-
-
 def stale_files(at: Snapshot, manifests: Iterable[Manifest], wanted: Container[str]) -> list[str]:
     """The files of an older release: Parquet in the folders of the manifests' configs, and documents that this one lacks.
 
@@ -208,7 +202,7 @@ def stale_files(at: Snapshot, manifests: Iterable[Manifest], wanted: Container[s
 
 def refuse_other_files(repo: str, paths: Iterable[str], writes: Mapping[str, bytes | Path], manifest: Manifest) -> None:
     """Refuse to commit beside files of others that would be loaded with the release, or instead of it."""
-    if faults := _loading_faults(repo, paths, writes, manifest):
+    if faults := find_loading_faults(paths, content_of(writes[folder.CARD]), manifest, repo):
         raise PublishError(
             "load_dataset would not give the rows of the release",
             where=repo,

@@ -88,7 +88,8 @@ def make_raw_plan(source: Source, settings: RawSettings, options: CommitOptions,
     writes, names, present, missing, notes = dict[str, "bytes | Path"](), dict[str, str](), list[str](), list[str](), []
     for path, (file, found) in mirrorable.items():
         names[path] = file.file.name
-        if path in listed and (found is None or _is_listed(listed[path], found, file.pin)):
+        pinned = (file.pin.sha256, file.pin.git_blob)
+        if path in listed and (found is None or listed[path] in pinned or listed[path] in listed_digests(found)):
             present.append(path)
         elif found is None:
             missing.append(file.file.name)
@@ -115,11 +116,6 @@ def make_raw_plan(source: Source, settings: RawSettings, options: CommitOptions,
         present=tuple(present), missing=tuple(missing), left_out=left_out, title=f"Raw files of {source.name}",
         description="\n".join(sorted(names[path] for path in writes if path in names)),
     )  # fmt: skip
-
-
-def _is_listed(listed: str, path: Path, pin: Pin) -> bool:
-    """Whether the Hub has the bytes of a verified file, by the digest that it lists."""
-    return listed in (pin.sha256, pin.git_blob) or listed in listed_digests(path)
 
 
 def _require_permission(source: Source, options: CommitOptions) -> None:
