@@ -56,7 +56,7 @@ def write_table(frame: pl.DataFrame | pl.LazyFrame, release_dir: Path, config: s
                     if writer is not None:
                         writer.close()
                     parts.append(data_dir / f"{split}-{len(parts):05d}.part")
-                    writer, space_left = _open_writer(pq, parts[-1], schema), SHARD_BYTES
+                    writer, space_left = _open_writer(parts[-1], schema), SHARD_BYTES
                 writer.write_table(group, row_group_size=max(group.num_rows, 1))
                 hashed.result()
                 space_left -= size
@@ -150,7 +150,7 @@ def _schema(columns: tuple[Column, ...]) -> Any:
     return pa.schema([(name, types[kind]) for name, kind in _pairs(columns)])
 
 
-def _open_writer(pq: Any, path: Path, schema: Any) -> Any:
+def _open_writer(path: Path, schema: Any) -> Any:
     return pq.ParquetWriter(
         path,
         schema,

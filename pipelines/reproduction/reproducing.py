@@ -1,9 +1,8 @@
 """Builds a release again and compares the two: rows, then bytes; the result for people and for programs."""
 
 import shutil
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from pathlib import Path
@@ -15,7 +14,7 @@ from cards import markdown
 from cards.manifest import Manifest
 from pipelines.build_report.records import error_to_json
 from pipelines.checking.text import changes_page
-from pipelines.process.files import locked
+from pipelines.process.resumable import scratch_folder
 from pipelines.process.stages import stage
 from pipelines.process.tables import fact, table, wrap
 from pipelines.raw.settings import RawSettings
@@ -78,15 +77,17 @@ def require_sound(release_dir: Path) -> Manifest:
     there is nothing to compare with.
     """
     manifest = folder.require_manifest(release_dir)
-    if manifest.built_at and not is_time(manifest.built_at):
-        found, todo = _shown(manifest.built_at), "get the release again; its publisher should compare it with the tag"
+    try:
+        if manifest.built_at:
+            datetime.fromisoformat(manifest.built_at)
+    except ValueError:
         raise ReleaseError(
             "the manifest does not say when the release was built",
             where=str(release_dir),
-            found=found,
+            found=_shown(manifest.built_at),
             expected="a time in ISO 8601",
-            todo=todo,
-        )
+            todo="get the release again; its publisher should compare it with the tag",
+        ) from None
     try:
         problems = verify_release(release_dir, manifest)
     except ReleaseError as error:
@@ -127,7 +128,7 @@ def reproduce(
         same_recipe=rebuild.has_recipe_of(manifest),
         shows_text=permits_derivatives(rebuild.definition.license),
     )
-    with _scratch_folder(settings.cache, manifest) as scratch:
+    with scratch_folder(settings.cache / "reproductions", f"{manifest.dataset}-{manifest.version}-") as scratch:
         with shown():
             problems = gather_raw_files(rebuild, settings, scratch / "raw")
         if problems:
@@ -196,15 +197,6 @@ def _compare_claims(release: Manifest, rebuilt: Manifest) -> tuple[tuple[str, ..
     return tuple(differing), tuple(sorted(unchecked))
 
 
-def is_time(text: str) -> bool:
-    """Whether a text is a time in ISO 8601."""
-    try:
-        datetime.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
-
-
 def _compare_documents(release_dir: Path, rebuilt_dir: Path) -> dict[str, Document]:
     states: dict[str, Document] = {}
     for name in folder.DOCUMENTS:
@@ -214,22 +206,6 @@ def _compare_documents(release_dir: Path, rebuilt_dir: Path) -> dict[str, Docume
         elif one.is_file() or other.is_file():
             states[name] = "only in the release" if one.is_file() else "only rebuilt"
     return states
-
-
-@contextmanager
-def _scratch_folder(cache: Path, manifest: Manifest) -> Iterator[Path]:
-    """A folder below the cache that is removed at the end; what a killed command left there is removed at the beginning.
-
-    Each has its own name: a killed command's build may still be ending.
-    """
-    parent = cache / "reproductions" / f"{manifest.dataset}-{manifest.version}"
-    with locked(parent.with_name(f".{parent.name}.lock"), manifest.name, activity="reproducing", remove=True):
-        shutil.rmtree(parent, ignore_errors=True)
-        parent.mkdir(parents=True, exist_ok=True)
-        try:
-            yield Path(tempfile.mkdtemp(dir=parent))
-        finally:
-            shutil.rmtree(parent, ignore_errors=True)
 
 
 SHOWN_COLUMNS = 20
