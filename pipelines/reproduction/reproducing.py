@@ -1,7 +1,7 @@
 """Builds a release again and compares the two: rows, then bytes; the result for people and for programs."""
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
@@ -20,7 +20,6 @@ from pipelines.process.tables import fact, table, wrap
 from pipelines.raw.settings import RawSettings
 from pipelines.release import fingerprint, folder
 from pipelines.release.comparison import Change, FirstDifference, compare_tables, find_first_difference
-from pipelines.release.folder import verify_release
 from pipelines.reproduction.clean_process import Job, build_in_clean_process, make_job
 from pipelines.reproduction.plan import (
     COMMIT_KEY,
@@ -38,6 +37,7 @@ EXIT_CODES: Mapping[Verdict, int] = {
     "rows and bytes equal": 0, "rows equal, bytes not": 0, "manifest differs": 1, "rows differ": 1,
     "cannot say": SourceError.exit_code,
 }  # fmt: skip
+EQUAL_ROWS = ("rows and bytes equal", "rows equal, bytes not", "manifest differs")
 # Of a manifest: what says when and with what it was built, and what is compared elsewhere.
 NOT_COMPARED = ("tools", "built_at", "content_sha256", "tables", "documents", "report_sha256")
 Document = Literal["equal", "other", "only in the release", "only rebuilt"]
@@ -89,7 +89,7 @@ def require_sound(release_dir: Path) -> Manifest:
             todo="get the release again; its publisher should compare it with the tag",
         ) from None
     try:
-        problems = verify_release(release_dir, manifest)
+        problems = folder.verify_release(release_dir, manifest)
     except ReleaseError as error:
         problems = [": ".join(filter(None, (error.what, error.where, error.found)))]
     if problems:
@@ -257,19 +257,19 @@ def page(name: str, result: Reproduction) -> list[str]:
     lines = wrap(f"{_shown(release.dataset)} {release.version}{marked}: {result.verdict}")
     lines += wrap(name, "  release   ", break_words=False)
     rows = ", ".join(f"{location} {count:,}" for location, count in release.rows.items())
-    lines += [*fact("rows", _shown(rows)), *fact("content", release.content_sha256)]
-    if result.verdict == "rows differ" and rebuilt is not None:
-        lines += fact("rebuilt", rebuilt.content_sha256)
-    if result.same_recipe is False:
-        lines += fact("recipe", "it changed since the release was built")
-    if rebuilt is not None and result.verdict in ("rows and bytes equal", "rows equal, bytes not", "manifest differs"):
-        lines += fact("files", _files(result))
-    if result.claims:
-        lines += fact("manifest", f"says other things than the rebuilt release: {', '.join(result.claims)}")
-    if result.unchecked and rebuilt is not None and result.verdict != "rows differ":
-        lines += fact("manifest", f"not compared, because recipe or auditor changed: {', '.join(result.unchecked)}")
-    if others := [name for name, state in result.documents.items() if state != "equal"]:
-        lines += fact("documents", f"not the same: {', '.join(others)} (only rows and data files are promised)")
+    equal, others = result.verdict in EQUAL_ROWS, [name for name, state in result.documents.items() if state != "equal"]
+    claims, unchecked = ", ".join(result.claims), ", ".join(result.unchecked)
+    facts = [
+        ("rows", _shown(rows)),
+        ("content", release.content_sha256),
+        ("rebuilt", rebuilt.content_sha256 if rebuilt and result.verdict == "rows differ" else ""),
+        ("recipe", "it changed since the release was built" if result.same_recipe is False else ""),
+        ("files", _files(rebuilt, result.files) if rebuilt and equal else ""),
+        ("manifest", claims and f"says other things than the rebuilt release: {claims}"),
+        ("manifest", unchecked and f"not compared, because recipe or auditor changed: {unchecked}"),
+        ("documents", others and f"not the same: {', '.join(others)} (only rows and data files are promised)"),
+    ]
+    lines += [line for label, text in facts if text for line in fact(label, str(text))]
     for problem in result.problems:
         lines += ["", *wrap(problem.what, "  ")]
         for label, text in problem.parts:
@@ -286,15 +286,14 @@ def _shown(text: str) -> str:
     return markdown.visible(str(markdown.shorten(text, SHOWN)))
 
 
-def _files(result: Reproduction) -> str:
-    assert result.rebuilt is not None
-    count = len(result.rebuilt.files)
+def _files(rebuilt: Manifest, differing: Sequence[str]) -> str:
+    count = len(rebuilt.files)
     several = f"{count} data file{'s' if count > 1 else ''}"
-    if not result.files:
+    if not differing:
         return f"{several}, byte for byte"
-    shown = ", ".join(_shown(path) for path in result.files[:5])
-    more = f" and {len(result.files) - 5} more" if len(result.files) > 5 else ""
-    return f"{len(result.files)} of {several} in other bytes: {shown}{more}"
+    shown = ", ".join(_shown(path) for path in differing[:5])
+    more = f" and {len(differing) - 5} more" if len(differing) > 5 else ""
+    return f"{len(differing)} of {several} in other bytes: {shown}{more}"
 
 
 def _first_difference(first: FirstDifference, *, shows_text: bool) -> list[str]:

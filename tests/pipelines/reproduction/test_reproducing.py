@@ -353,12 +353,6 @@ def test_a_build_that_fails_cannot_say_and_quotes_the_error(terra: Path, raw: Ra
     assert "the build failed: no rows of class 3" in shown(result)
 
 
-def test_the_rebuilt_release_can_be_kept(terra: Path, raw: RawSettings, tmp_path: Path) -> None:
-    kept = tmp_path / "kept" / TERRA / "1.0.0"
-    again(terra, raw, keep=kept)
-    assert require_sound(kept).content_sha256 == require_sound(terra).content_sha256
-
-
 def test_real_raw_files_are_found_by_digest_and_the_build_sees_only_links_to_them(
     settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
