@@ -165,15 +165,14 @@ def _open_writer(path: Path, schema: Any) -> Any:
 
 def _batches(frame: pl.DataFrame | pl.LazyFrame, schema: Any) -> Iterator[Any]:
     """Small pyarrow tables with all rows in order."""
-    oldest = pl.CompatLevel.oldest()
-    if isinstance(frame, pl.LazyFrame):
-        for batch in frame.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming"):
-            arrow = _without_other_rows(batch).to_arrow(compat_level=oldest)
-            yield pa.Table.from_batches(arrow.to_batches()).cast(schema)
-    else:
-        for start in range(0, frame.height, BATCH_ROWS):
-            batch = _without_other_rows(frame.slice(start, BATCH_ROWS))
-            yield batch.to_arrow(compat_level=oldest).cast(schema)
+    batches: Iterator[pl.DataFrame] = (
+        frame.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming")
+        if isinstance(frame, pl.LazyFrame)
+        else frame.iter_slices(BATCH_ROWS)
+    )
+    for batch in batches:
+        arrow = _without_other_rows(batch).to_arrow(compat_level=pl.CompatLevel.oldest())
+        yield pa.Table.from_batches(arrow.to_batches()).cast(schema)
 
 
 def _without_other_rows(batch: pl.DataFrame) -> pl.DataFrame:
