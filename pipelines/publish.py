@@ -125,10 +125,9 @@ def _collect(done: Sequence[tuple[Dataset, str]], options: argparse.Namespace, h
         logger.info("of no benchmark, and added to no collection: %s", ", ".join(others))
     for title, repos in collections.items():
         try:
-            if options.dry_run:
-                change = organisation.plan_collection(hub, options.org, title, tuple(repos))
-            else:
-                change = organisation.extend_collection(hub, options.org, title, tuple(repos), private=options.private)
+            change = organisation.extend_collection(
+                hub, options.org, title, tuple(repos), private=options.private, dry_run=options.dry_run
+            )
         except DatasetError as error:
             failure = command.print_failure(error, as_json=options.json, collection=title)
             if not options.dry_run:
@@ -160,7 +159,7 @@ def _repair(options: argparse.Namespace) -> int:
         {repo.name: repo for repo in repos},
         options,
         repair,
-        lambda repo, hub: Publication(repair(repo, hub), "", "", ""),
+        lambda repo, hub: Publication(repair(repo, hub), ""),
         what="repository",
         pages=repairs,
     )
@@ -395,18 +394,20 @@ def _page(plan: Plan, publication: Publication[Plan] | None) -> list[str]:
 
     manifest = plan.manifest
     rows = ", ".join(f"{location} {count:,}" for location, count in manifest.rows.items())
-    lines = [f"{manifest.dataset} {manifest.version}: {publication.state if publication else plan.state}"]
-    if publication:
-        lines += [f"  at        {publication.url}", f"  commit    {publication.commit}"]
     created = " (to be created)" if plan.at is None and not publication else ""
-    lines += [f"  as        {plan.repo}{created}, tag {plan.tag}"]
-    if plan.newest and plan.writes:
-        lines.append(f"  on        branch {plan.branch}, deleted when tagged: main holds the newer {plan.newest}")
-    if plan.takes_over:
-        lines.append(f"  first     tags the data of somebody else, main, as {foreign_edits.TAG}")
-    lines += [f"  rows      {rows}", f"  content   {manifest.content_sha256}"]
-    if plan.absent:
-        lines.append(f"  missing   not on the Hub yet: {', '.join(plan.absent)} (--all-versions)")
+    is_older = plan.newest and plan.writes
+    facts = {
+        "at": publication.url if publication else "",
+        "commit": publication.commit if publication else "",
+        "as": f"{plan.repo}{created}, tag {plan.tag}",
+        "on": f"branch {plan.branch}, deleted when tagged: main holds the newer {plan.newest}" if is_older else "",
+        "first": f"tags the data of somebody else, main, as {foreign_edits.TAG}" if plan.takes_over else "",
+        "rows": rows,
+        "content": manifest.content_sha256,
+        "missing": f"not on the Hub yet: {', '.join(plan.absent)} (--all-versions)" if plan.absent else "",
+    }
+    lines = [f"{manifest.dataset} {manifest.version}: {publication.state if publication else plan.state}"]
+    lines += [f"  {name:<10}{text}" for name, text in facts.items() if text]
     if plan.writes:
         lines.append(f"  files     {len(plan.writes)}, {format_size(sum(plan.sizes.values()))}")
         marks = {path: "=" if path in plan.unchanged else "+" for path in plan.writes} | dict.fromkeys(

@@ -15,7 +15,6 @@ from pipelines.hub.client import HubClient
 from pipelines.hub.repository import Snapshot, file_digests, find_differences, listed_digests
 from pipelines.raw.pins import is_waiting
 from pipelines.release import comparison, fingerprint, folder, ledger
-from pipelines.release.folder import verify_release
 from pipelines.release.loading import find_loading_faults
 
 TODO_RIGHTS = (
@@ -64,7 +63,7 @@ def require_publishable(
         )
     if (manifest.dataset, manifest.version) != (dataset.name, release_dir.name):
         raise PublishError(f"{name}: its folder holds another release", where=str(release_dir), found=manifest.name)
-    problems = verify_release(release_dir, manifest) + folder.edited_documents(release_dir, manifest)
+    problems = folder.verify_release(release_dir, manifest) + folder.edited_documents(release_dir, manifest)
     if problems:
         raise PublishError(
             f"{name}: the release is damaged",

@@ -383,7 +383,12 @@ def test_a_check_asks_once_for_each_commit_and_each_different_data_file(
     assert len(data) == len(set(data)) == 3, "the first byte of two shards of 1.0.0 and of one of 2.0.0"
     assert len(files) == len(set(files)) <= 11
     assert not [request for request in hub.log if request.method == "HEAD"]
+    assert {request.status for request in hub.log if request.path.endswith(".parquet")} == {206}
     assert f"{len(api) + 1} requests of the API and {len(files)} of files" in err
+    check_org()
+    data = [request for request in hub.log if request.method == "GET" and request.path.endswith(".parquet")]
+    whole = [request.path for request in data if request.status == 200]
+    assert len(whole) == len(set(whole)) == 3
 
 
 @pytest.mark.both_hubs
