@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from builders.catalogue import Definition
     from builders.spec import Dataset
     from pipelines.hub.client import HubClient
-    from pipelines.hub.commits import CommitOptions, Publication
+    from pipelines.hub.commits import Publication
     from pipelines.hub.planning import Plan, PublishOptions
     from pipelines.hub.published_indexes import IndexFile
 
@@ -92,7 +92,10 @@ def main() -> int:
                 with show_stages(name):
                     publication = publishing.publish(definition, release_dir, settings, hub)
                 plan = publication.plan
-            _show(plan, publication, as_json=options.json)
+            if options.json:
+                command.print_json(publishing.to_json(plan, publication))
+            else:
+                print("\n".join(_page(plan, publication)), flush=True)
             if publication is None:
                 foreign_edits.require_no_card_edits(plan.repo, plan.card_edits, overwrite=options.overwrite_card)
             done.append((definition.dataset, plan.repo))
@@ -122,10 +125,9 @@ def _collect(done: Sequence[tuple[Dataset, str]], options: argparse.Namespace, h
         logger.info("of no benchmark, and added to no collection: %s", ", ".join(others))
     for title, repos in collections.items():
         try:
-            if options.dry_run:
-                change = organisation.plan_collection(hub, options.org, title, tuple(repos))
-            else:
-                change = organisation.extend_collection(hub, options.org, title, tuple(repos), private=options.private)
+            change = organisation.extend_collection(
+                hub, options.org, title, tuple(repos), private=options.private, dry_run=options.dry_run
+            )
         except DatasetError as error:
             failure = command.print_failure(error, as_json=options.json, collection=title)
             if not options.dry_run:
@@ -137,16 +139,6 @@ def _collect(done: Sequence[tuple[Dataset, str]], options: argparse.Namespace, h
         else:
             command.print_page(organisation.collection_page(change))
     return code
-
-
-def _show(plan: Plan, publication: Publication[Plan] | None, *, as_json: bool) -> None:
-    """Print a plan, or what publishing did."""
-    from pipelines.hub import publishing
-
-    if as_json:
-        command.print_json(publishing.to_json(plan, publication))
-    else:
-        print("\n".join(_page(plan, publication)), flush=True)
 
 
 def _repair(options: argparse.Namespace) -> int:
@@ -167,7 +159,7 @@ def _repair(options: argparse.Namespace) -> int:
         {repo.name: repo for repo in repos},
         options,
         repair,
-        lambda repo, hub: Publication(repair(repo, hub), "", "", ""),
+        lambda repo, hub: Publication(repair(repo, hub), ""),
         what="repository",
         pages=repairs,
     )
@@ -178,7 +170,7 @@ def _publish_raw(options: argparse.Namespace) -> int:
     from pipelines.hub import raw_publishing
 
     sources = [definition.source for definition, _ in command.resolve_datasets(options.names)]
-    raw, settings = command.raw_settings(options), _commit_options(options)
+    raw, settings = command.raw_settings(options), _publish_options(options)
 
     return _publish_each(
         {source.name: source for source in sources},
@@ -196,7 +188,7 @@ def _publish_indexes(options: argparse.Namespace) -> int:
     from pipelines.hub import published_indexes
 
     _require_one(options, "repo_name", options.names, "index", "indexes")
-    settings = _commit_options(options)
+    settings = _publish_options(options)
 
     def index(name: str) -> IndexFile:
         return index_to_publish(Path(name), options.version or "1.0.0", options.repo_name)
@@ -208,18 +200,6 @@ def _publish_indexes(options: argparse.Namespace) -> int:
         lambda name, hub: published_indexes.publish_index(index(name), settings, hub),
         what="index",
         pages=published_indexes,
-    )
-
-
-def _commit_options(options: argparse.Namespace) -> CommitOptions:
-    from pipelines.hub.commits import CommitOptions
-
-    return CommitOptions(
-        options.org,
-        private=options.private,
-        rights=options.i_have_the_rights,
-        overwrite_card=options.overwrite_card,
-        message=options.message,
     )
 
 
@@ -385,6 +365,7 @@ def _version(text: str) -> str:
 
 
 def _publish_options(options: argparse.Namespace) -> PublishOptions:
+    """How to publish, as the options say; those of releases alone are at their defaults for anything else."""
     from pipelines.hub.planning import PublishOptions
     from pipelines.raw.digests import default_cache
 
@@ -413,18 +394,20 @@ def _page(plan: Plan, publication: Publication[Plan] | None) -> list[str]:
 
     manifest = plan.manifest
     rows = ", ".join(f"{location} {count:,}" for location, count in manifest.rows.items())
-    lines = [f"{manifest.dataset} {manifest.version}: {publication.state if publication else plan.state}"]
-    if publication:
-        lines += [f"  at        {publication.url}", f"  commit    {publication.commit}"]
     created = " (to be created)" if plan.at is None and not publication else ""
-    lines += [f"  as        {plan.repo}{created}, tag {plan.tag}"]
-    if plan.newest and plan.writes:
-        lines.append(f"  on        branch {plan.branch}, deleted when tagged: main holds the newer {plan.newest}")
-    if plan.takes_over:
-        lines.append(f"  first     tags the data of somebody else, main, as {foreign_edits.TAG}")
-    lines += [f"  rows      {rows}", f"  content   {manifest.content_sha256}"]
-    if plan.absent:
-        lines.append(f"  missing   not on the Hub yet: {', '.join(plan.absent)} (--all-versions)")
+    is_older = plan.newest and plan.writes
+    facts = {
+        "at": publication.url if publication else "",
+        "commit": publication.commit if publication else "",
+        "as": f"{plan.repo}{created}, tag {plan.tag}",
+        "on": f"branch {plan.branch}, deleted when tagged: main holds the newer {plan.newest}" if is_older else "",
+        "first": f"tags the data of somebody else, main, as {foreign_edits.TAG}" if plan.takes_over else "",
+        "rows": rows,
+        "content": manifest.content_sha256,
+        "missing": f"not on the Hub yet: {', '.join(plan.absent)} (--all-versions)" if plan.absent else "",
+    }
+    lines = [f"{manifest.dataset} {manifest.version}: {publication.state if publication else plan.state}"]
+    lines += [f"  {name:<10}{text}" for name, text in facts.items() if text]
     if plan.writes:
         lines.append(f"  files     {len(plan.writes)}, {format_size(sum(plan.sizes.values()))}")
         marks = {path: "=" if path in plan.unchanged else "+" for path in plan.writes} | dict.fromkeys(

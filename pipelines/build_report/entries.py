@@ -14,7 +14,6 @@ from typing import Any
 import msgspec
 
 from builders import catalogue
-from builders.catalogue import Definition
 from builders.errors import ReleaseError
 from builders.raw_files import ByHand
 from builders.spec import Source
@@ -154,20 +153,20 @@ def _lock_entries(entry: DatasetReport, source: Source) -> dict[str, LockEntry]:
     }
 
 
-def _unusable(entry: DatasetReport, definition: Definition) -> str:
+def _unusable(entry: DatasetReport, definition: catalogue.Definition) -> str:
     """Why nothing of a dataset is taken; empty where it was built from the raw files and by the recipe of this checkout."""
     dataset, source = definition.dataset, definition.source
-    if entry.version not in dataset.versions:
-        return "this checkout does not have the version"
-    if entry.state not in ("built", "up to date"):
-        return f"it was not built: {entry.state}"
-    if entry.sample:
-        return "a sample"
-    if entry.source != source.name:
-        return f"the report takes it from {entry.source}, this checkout from {source.name}"
-    earlier = (digest for _, digest in fingerprint.earlier_recipes(entry.dataset, entry.version))
-    if entry.recipe_sha256 not in (fingerprint.recipe_sha256(definition.entry.module), *earlier):
-        return "built by another state of the recipe: build it again with this one"
+    recipes = {digest for _, digest in fingerprint.earlier_recipes(entry.dataset, entry.version)}
+    recipes.add(fingerprint.recipe_sha256(definition.entry.module))
+    reasons = {
+        "this checkout does not have the version": entry.version not in dataset.versions,
+        f"it was not built: {entry.state}": entry.state not in ("built", "up to date"),
+        "a sample": entry.sample,
+        f"the report takes it from {entry.source}, this checkout from {source.name}": entry.source != source.name,
+        "built by another state of the recipe: build it again with this one": entry.recipe_sha256 not in recipes,
+    }
+    if reason := next((reason for reason, applies in reasons.items() if applies), ""):
+        return reason
     needed = {f"{source.name}/{source.files[key].name}" for key in _needed(entry, definition)}
     files = {file.name: file for file in entry.files}
     if len(files) != len(entry.files) or (files.keys() != needed and not (entry.partial and files.keys() < needed)):
@@ -186,13 +185,12 @@ def _unusable(entry: DatasetReport, definition: Definition) -> str:
     return ""
 
 
-def _needed(entry: DatasetReport, definition: Definition) -> list[str]:
+def _needed(entry: DatasetReport, definition: catalogue.Definition) -> list[str]:
     return catalogue.needed_files(definition, definition.dataset.task.splits, entry.version)
 
 
 def _require_agreement(entry: DatasetReport) -> None:
     """Raise ReleaseError where what a report says of a dataset contradicts itself."""
-    digests = {file.name: file.sha256 for file in entry.files}
     for file in entry.files:
         locked = entry.lock.get(file.name)
         if locked is not None and (locked.sha256, locked.bytes) != (file.sha256, file.bytes):
@@ -202,8 +200,9 @@ def _require_agreement(entry: DatasetReport) -> None:
     if entry.partial:
         raise _conflict(f"{entry.name} is a part, and has a ledger entry", "partial", "a whole version")
     tables = {(table.config, table.split): table.content_sha256 for table in entry.ledger.tables}
+    raw = {file.name.partition("/")[2]: file.sha256 for file in entry.files}  # the ledger has names within the source
     claims = [
-        (f"the raw files of {entry.name} differ from those of its ledger entry", entry.ledger.raw, _by_own_name(digests)),
+        (f"the raw files of {entry.name} differ from those of its ledger entry", entry.ledger.raw, raw),
         (f"{entry.name} has two content hashes", entry.ledger.content_sha256, entry.content_sha256),
         (f"the content hash of {entry.name} is not that of its tables", entry.ledger.content_sha256, dataset_sha256(tables)),
         (f"{entry.name} has two numbers of rows", {t.location: t.rows for t in entry.ledger.tables}, entry.rows),
@@ -214,12 +213,7 @@ def _require_agreement(entry: DatasetReport) -> None:
             raise _conflict(what, str(found)[:500], str(expected)[:500])
 
 
-def _by_own_name(digests: Mapping[str, str | None]) -> dict[str, str | None]:
-    """Digests by the name of a file within its source, as the ledger has them."""
-    return {name.partition("/")[2]: digest for name, digest in digests.items()}
-
-
-def _unpinned(entry: DatasetReport, definition: Definition, recorded: Mapping[str, LockEntry]) -> str:
+def _unpinned(entry: DatasetReport, definition: catalogue.Definition, recorded: Mapping[str, LockEntry]) -> str:
     """Why a version cannot enter the ledger yet: a raw file that nobody could recognise again, or another; empty where it can."""
     source = definition.source
     reported = {file.name: file for file in entry.files}

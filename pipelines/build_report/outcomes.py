@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from builders.catalogue import Definition, needed_files
+from builders.catalogue import Definition, needed_files, requested_splits
 from builders.errors import DatasetError, SourceError, UsageError
 from builders.raw_files import RawFile
 from builders.spec import AS_PUBLISHED, Source
@@ -31,30 +31,28 @@ from pipelines.release.figures import VERSIONS, compare_with_published
 
 
 def expect(
-    definition: Definition,
-    version: str,
-    splits: tuple[str, ...],
-    raw: RawSettings | None,
-    *,
-    sample: bool,
-    partial: bool,
-) -> DatasetReport:
+    definition: Definition, version: str, splits: tuple[str, ...] | None, raw: RawSettings | None, limit: int | None
+) -> DatasetReport | None:
     """A dataset before its build: which of its raw files are on this machine, and whose digests are known.
 
-    raw: None for a build from the golden sample, which needs none. Opens no connection, reads no raw file.
-
-    Raises UsageError where the directory of raw files does not exist.
+    splits: the requested ones, None for all. raw: None for a build from the golden sample, which needs none. Opens no connection,
+    reads no raw file. None where the command line is wrong, which the build reports: splits, or the directory of raw files.
     """
-    keys = needed_files(definition, splits, version) if raw else []
+    try:
+        chosen = requested_splits(definition, splits)
+        keys = needed_files(definition, chosen, version) if raw else []
+        files = tuple(_expected_file(definition.source, key, raw) for key in keys if raw)
+    except UsageError:
+        return None
     return DatasetReport(
         dataset=definition.dataset.name,
         version=version,
         source=definition.source.name,
         state="pending",
-        sample=sample,
-        partial=partial,
+        sample=raw is None or limit is not None,
+        partial=chosen != definition.dataset.task.splits or limit is not None,
         recipe_sha256=fingerprint.recipe_sha256(definition.entry.module),
-        files=tuple(_expected_file(definition.source, key, raw) for key in keys if raw),
+        files=files,
     )
 
 

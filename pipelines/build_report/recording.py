@@ -6,11 +6,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from builders.catalogue import Definition, requested_splits
-from builders.errors import DatasetError, MissingFile, ReleaseError, UsageError
+from builders.catalogue import Definition
+from builders.errors import DatasetError, MissingFile, ReleaseError
 from cards.manifest import Manifest
 from pipelines.build_report.outcomes import describe_failure, describe_release, expect, summarize
-from pipelines.build_report.records import DatasetReport, State, begin_report, update_report
+from pipelines.build_report.records import State, update_report
 from pipelines.build_report.redaction import Failure, report_error
 from pipelines.process.installation import ROOT
 from pipelines.process.terminal import summary_level
@@ -43,12 +43,16 @@ def record_build(
 
     Raises ReleaseError where the file holds anything but a report.
     """
-    pending = [_expect(definition, version, splits, raw, limit) if report else None for definition, version in datasets]
+    pending = [expect(definition, version, splits, raw, limit) if report else None for definition, version in datasets]
     begun = [expected for expected in pending if expected is not None]
     report = report if begun else None
     if report is not None:
-        _prepare(report)
-        begin_report(report, begun)
+        if report.is_dir():
+            raise ReleaseError(
+                "the build report cannot be written", where=str(report), found="a directory", expected="a file"
+            )
+        report.parent.mkdir(parents=True, exist_ok=True)
+        update_report(report, *begun)
     ended: list[tuple[State, DatasetError | None]] = []
     unavailable: set[str] = set()
 
@@ -113,27 +117,6 @@ def _summary(
         return [summarize(states)]
     needs, describe = list_needs(lacking, splits), lambda counted: summarize(states, missing=counted)
     return [*missing_files_summary(needs, raw, splits, failed, describe), ""]
-
-
-def _expect(
-    definition: Definition, version: str, splits: tuple[str, ...] | None, raw: RawSettings | None, limit: int | None
-) -> DatasetReport | None:
-    """What is known before the build; None where the command line is wrong, which the build reports."""
-    try:
-        chosen = requested_splits(definition, splits)
-        partial = chosen != definition.dataset.task.splits or limit is not None
-        return expect(definition, version, chosen, raw, partial=partial, sample=raw is None or limit is not None)
-    except UsageError:
-        return None
-
-
-def _prepare(report: Path) -> None:
-    """Create the folder of the report."""
-    if report.is_dir():
-        raise ReleaseError(
-            "the build report cannot be written", where=str(report), found="a directory", expected="a file"
-        )
-    report.parent.mkdir(parents=True, exist_ok=True)
 
 
 def _roots(output: Path, raw: RawSettings | None) -> dict[str, Path | None]:

@@ -8,7 +8,6 @@ docs/build-report.schema.json is generated from these records: python -m pipelin
 """
 
 import json
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -188,19 +187,6 @@ def read_report(path: Path) -> BuildReport | None:
     )
 
 
-def begin_report(path: Path, pending: Iterable[DatasetReport]) -> None:
-    """Add datasets that are about to be built; those that the report has already stay as they are until their build ends."""
-    _update(path, pending, replace_old=False)
-
-
-def update_report(path: Path, ended: DatasetReport) -> None:
-    """Write the report of a dataset whose build has ended, in place of an earlier one.
-
-    A file that an earlier build of the report fetched, or saw first, stays marked as such while its digest is the same.
-    """
-    _update(path, [ended], replace_old=True)
-
-
 def encode(report: BuildReport) -> bytes:
     """The bytes of a report: indented, UTF-8, keys in the order of the records, with a final newline."""
     return msgspec.json.format(msgspec.json.encode(asdict(report)), indent=2) + b"\n"
@@ -211,14 +197,20 @@ def schema() -> dict[str, Any]:
     return describe_record(BuildReport, "build-report.json")
 
 
-def _update(path: Path, entries: Iterable[DatasetReport], *, replace_old: bool) -> None:
+def update_report(path: Path, *entries: DatasetReport) -> None:
+    """Write datasets into a report, in place of its earlier entries; one that is about to be built leaves these as they are.
+
+    A file that an earlier build of the report fetched, or saw first, stays marked as such while its digest is the same.
+    """
     with locked(path.with_name(f".{path.name}.lock"), "the build report", remove=True):
         old = read_report(path)
         merged = {(dataset.dataset, dataset.version): dataset for dataset in old.datasets} if old else {}
         for entry in entries:
             before = merged.get((entry.dataset, entry.version))
-            if before is None or replace_old:
-                merged[entry.dataset, entry.version] = _with_history(entry, before)
+            if before is None or entry.state != "pending":
+                earlier = {file.name: file for file in before.files} if before else {}
+                files = tuple(_with_earlier(file, earlier.get(file.name)) for file in entry.files)
+                merged[entry.dataset, entry.version] = replace(entry, files=files)
         datasets = tuple(merged[key] for key in sorted(merged, key=lambda key: (key[0], version_key(key[1]))))
         report = BuildReport(
             format=FORMAT,
@@ -230,13 +222,8 @@ def _update(path: Path, entries: Iterable[DatasetReport], *, replace_old: bool) 
         write_atomically(path, encode(report))
 
 
-def _with_history(entry: DatasetReport, before: DatasetReport | None) -> DatasetReport:
-    """The entry, its files with what the earlier entry knows of the same bytes."""
-    earlier = {file.name: file for file in before.files} if before else {}
-    return replace(entry, files=tuple(_with_earlier(file, earlier.get(file.name)) for file in entry.files))
-
-
 def _with_earlier(file: ReportedFile, earlier: ReportedFile | None) -> ReportedFile:
+    """A file with what an earlier entry knows of the same bytes."""
     if earlier is None or earlier.sha256 not in (None, file.sha256):
         return file
     first_seen = earlier.known_by == "nobody" and file.known_by == "lock file"

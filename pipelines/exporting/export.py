@@ -32,7 +32,6 @@ class Export:
     """An export as it was written. record: the content of its export.json."""
 
     folder: Path
-    sets: tuple[ExportedSet, ...]
     record: dict[str, Any]
 
 
@@ -65,7 +64,7 @@ def write_export(sets: Sequence[TrainingSet], target: Path, choices: Choices, *,
             releases = list({id(exported.release): exported.release for exported in sets}.values())
             record = describe_export(folder, choices, releases, written)
             write_json(folder / RECORD, record)
-    return Export(target, tuple(written), record)
+    return Export(target, record)
 
 
 def export_page(export: Export, *, width: int | None, brief: bool = False) -> list[str]:

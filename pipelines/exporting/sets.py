@@ -367,11 +367,8 @@ def describe_export(
         "rows": total,
         "releases": [
             {
-                "dataset": release.manifest.dataset,
-                "version": release.manifest.version,
-                "content_sha256": release.manifest.content_sha256,
-                "sample": release.manifest.sample,
-                "partial": release.manifest.partial,
+                key: getattr(release.manifest, key)
+                for key in ("dataset", "version", "content_sha256", "sample", "partial")
             }
             for release in releases
         ],

@@ -117,18 +117,14 @@ def _rows(training_set: TrainingSet, number: int, choices: Choices, tally: Tally
 
     for batch in read_pairs(training_set, choices.negatives, tally):
         rows = drop_without_negative(batch, tally)
-        first = choices.positives == "first"
-        positive = pl.col("positives").list.first() if first else pl.col("positives")
-        pairs = rows.select("query", positive=positive, negative=pl.col("negatives").list.first())
-        if not first:
-            pairs = pairs.explode("positive")
+        pairs = _one_positive(rows, choices)
         tally.count_written(rows, pairs.height)
         tally.rows += pairs.height
-        for query, document, negative in pairs.iter_rows():
+        for query, document, negatives in pairs.iter_rows():
             yield {
                 "query": pair(training_set.query_prefix, query),
                 "pos": pair(training_set.document_prefix, document),
-                "neg": pair(training_set.document_prefix, negative),
+                "neg": pair(training_set.document_prefix, negatives[0]),
                 "task_name": training_set.name,
                 "task_id": number,
             }
@@ -187,7 +183,7 @@ def _write_parquet_set(training_set: TrainingSet, folder: Path, choices: Choices
     with ExitStack() as stack:
         for batch in read_pairs(training_set, choices.negatives, tally):
             pairs = _one_positive(batch, choices)
-            tally.count_written(batch, batch.height if choices.positives == "first" else pairs.height)
+            tally.count_written(batch, pairs.height)
             tally.rows += pairs.height
             for (count,), rows in pairs.group_by(pl.col("negatives").list.len(), maintain_order=True):
                 number = int(str(count))

@@ -209,11 +209,6 @@ def _differ(what: str, found: object, expected: object) -> list[str]:
     return [] if found == expected else [f"{what} {found}, and not {expected}"]
 
 
-def _differ_listed(made: Throwaway, digests: Mapping[str, str | None]) -> list[str]:
-    at = repository.require_snapshot(made.hub, made.repo, repository.MAIN)
-    return [fault for path in digests for fault in _differ(f"{path} is listed as", at.digests.get(path), digests[path])]
-
-
 def _find_lost(made: Throwaway, revision: str, files: Mapping[str, bytes]) -> list[str]:
     """What the Hub lacks of these files at a revision, by its digests and by reading them."""
     at = repository.snapshot(made.hub, made.repo, revision)
@@ -343,8 +338,9 @@ def _read_back(made: Throwaway) -> list[str]:
 
 
 def _listed_digests(made: Throwaway) -> list[str]:
-    data, document = hash_content(FILES[DATA]), hash_content(FILES[folder.MANIFEST])
-    return _differ_listed(made, {DATA: data.sha256, folder.MANIFEST: document.git_blob})
+    at = repository.require_snapshot(made.hub, made.repo, repository.MAIN)
+    digests = {DATA: hash_content(FILES[DATA]).sha256, folder.MANIFEST: hash_content(FILES[folder.MANIFEST]).git_blob}
+    return [fault for path in digests for fault in _differ(f"{path} is listed as", at.digests.get(path), digests[path])]
 
 
 def _no_ending(made: Throwaway) -> list[str]:

@@ -35,7 +35,13 @@ def read_statement(path: Path, release_dir: Path, manifest: Manifest, main: Snap
 
     Raises PublishError for a file that is not a statement about exactly this release, and where main has another one of its name.
     """
-    content, statement = _read_statement(path)
+    try:
+        content = limits.read_at_most(path, limits.MAX_MANIFEST)
+    except OSError as error:
+        raise PublishError(
+            "the statement cannot be read", where=str(path), found=error.strerror or str(error)
+        ) from None
+    statement = _decode(content, str(path))
     faults = compare_subjects(statement, release_dir, manifest)
     if not any(CONTENT in subject["digest"] for subject in statement["subject"]):
         faults.append("its rows are not named")
@@ -73,17 +79,6 @@ def statement_faults(path: str, content: bytes, manifests: Mapping[str, Manifest
     named = [subject for subject in subjects if subject.name in known]
     others = [subject.name for subject in named if known[subject.name] not in subject.digest.values()]
     return [f"{path}: names other content of {name}" for name in others] if named else [f"{path}: about other files"]
-
-
-def _read_statement(path: Path) -> tuple[bytes, Statement]:
-    """The content of a file, and the statement in it, signed or not. Raises PublishError for anything else."""
-    try:
-        content = limits.read_at_most(path, limits.MAX_MANIFEST)
-    except OSError as error:
-        raise PublishError(
-            "the statement cannot be read", where=str(path), found=error.strerror or str(error)
-        ) from None
-    return content, _decode(content, str(path))
 
 
 def _decode(content: bytes, where: str) -> Statement:

@@ -9,7 +9,7 @@ import json
 import logging
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
@@ -26,7 +26,6 @@ from pipelines.process.safe_text import mask_tokens
 from pipelines.process.terminal import shows_progress
 from pipelines.raw import requests
 from pipelines.raw.download import Patience, is_passing, retry_after
-from pipelines.raw.requests import describe_end, describe_wait, seconds_before_retry
 
 # How the texts of hf_xet begin; `Task error` comes before the others where a thread failed.
 BEGINNINGS = (
@@ -228,7 +227,9 @@ def configure_session(hub: HubClient) -> None:
             hf_raise_for_status(response)
         remaining = REMAINING.search(response.headers.get("RateLimit", ""))
         if remaining is not None and int(remaining[1]) < AT_ONCE:  # or requests on other threads are refused
-            logger.info("the limit of the Hub is reached; %s", describe_wait(int(remaining[2]), hub.patience.now()))
+            logger.info(
+                "the limit of the Hub is reached; %s", requests.describe_wait(int(remaining[2]), hub.patience.now())
+            )
             hub.patience.sleep(int(remaining[2]))
         return response
 
@@ -277,8 +278,8 @@ def wait_or_raise(
     too_long = (trouble.retry_after or 0) > patience.longest_retry_after
     if not trouble.transient or too_long or failures > patience.retries:
         raise call_failed(hub, what, repo, trouble, denied=denied) from error
-    seconds = seconds_before_retry(failures, patience.first_wait, patience.longest_wait, trouble.retry_after)
-    words = f"{trouble.words}; trying again in {describe_wait(seconds, patience.now())}"
+    seconds = requests.seconds_before_retry(failures, patience.first_wait, patience.longest_wait, trouble.retry_after)
+    words = f"{trouble.words}; trying again in {requests.describe_wait(seconds, patience.now())}"
     logger.info("%s: %s: %s (%d of %d)", repo, what, words, failures, patience.retries)
     patience.sleep(seconds)
 
@@ -296,7 +297,7 @@ def call_failed(hub: HubClient, what: str, repo: str, trouble: Trouble, *, denie
     if trouble.transient:
         seconds, when = trouble.retry_after or 0, "later"
         if seconds > hub.patience.longest_retry_after:
-            when = describe_end(seconds, hub.patience.now())
+            when = requests.describe_end(seconds, hub.patience.now())
         todo = {trouble.status or 0: f"run the same command again {when}"}
     return hub.error(f"{what} failed", where=repo, found=trouble.words, todo=todo.get(trouble.status or 0))
 
@@ -312,10 +313,9 @@ def _answered(error: HfHubHTTPError) -> Trouble:
     message = mask_tokens(" ".join((error.server_message or "").split()))  # before the cut, which may halve a token
     status = response.status_code
     words = f"the Hub answered {status} {response.reason_phrase}" + (f": {message[:300]}" if message else "")
-    return Trouble(words, status, is_passing(status), _requested_wait(response.headers))
-
-
-def _requested_wait(headers: Mapping[str, str]) -> float | None:
-    """The seconds that an answer asks to wait, by its Retry-After or a spent RateLimit."""
-    seconds, remaining = retry_after(headers), REMAINING.search(headers.get("RateLimit", ""))
-    return float(remaining[2]) if seconds is None and remaining is not None and remaining[1] == "0" else seconds
+    seconds, remaining = retry_after(response.headers), REMAINING.search(response.headers.get("RateLimit", ""))
+    if (
+        seconds is None and remaining is not None and remaining[1] == "0"
+    ):  # without a Retry-After, a spent limit says it
+        seconds = float(remaining[2])
+    return Trouble(words, status, is_passing(status), seconds)

@@ -21,6 +21,7 @@ from pipelines.process.stages import stage
 from pipelines.release import folder
 
 NEW, DONE = "to be published", "already published"
+PUBLISHED, PULL_REQUEST = "published", "pull request opened"
 NEW_FILES = frozenset({".gitattributes"})  # what the Hub writes into a new repository
 MAX_CONFLICTS = 3  # commits of others that one call plans around
 
@@ -81,25 +82,16 @@ AnyPlan = TypeVar("AnyPlan", bound=CommitPlan)
 
 
 @dataclass(frozen=True)
-class Commit(Generic[AnyPlan]):
-    """A plan that was carried out. sha: of the commit with its files. pull_request: the address."""
-
-    plan: AnyPlan
-    sha: str
-    pull_request: str | None = None
-
-
-@dataclass(frozen=True)
 class Publication(Generic[AnyPlan]):
     """The result of publishing. url: where to see it.
 
-    state: `published`, `already published`, `documents updated` or `pull request opened`.
+    state: that of the plan where no commit was needed, else PUBLISHED, PULL_REQUEST or `documents updated`.
     """
 
     plan: AnyPlan
     state: str
-    commit: str
-    url: str
+    commit: str = ""
+    url: str = ""
 
 
 def require_name(org: str, name: str) -> str:
@@ -177,7 +169,7 @@ def commit_plan(
     make_plan: Callable[[], AnyPlan],
     options: CommitOptions,
     prepare: Callable[[AnyPlan, Snapshot, Sequence[CommitOperationAdd]], None],
-) -> Commit[AnyPlan]:
+) -> Publication[AnyPlan]:
     """Carry out a plan in one commit, or in a pull request, and create the repository before where it is missing.
 
     make_plan: called again after a failure and after commits of others. prepare: called with the plan, the commit to build on and
@@ -189,7 +181,11 @@ def commit_plan(
     while True:
         plan = make_plan()
         if not plan.writes:
-            return Commit(plan, plan.at.sha if plan.at else "")
+            return (
+                Publication(plan, plan.state, plan.at.sha, _url(hub, plan))
+                if plan.at
+                else Publication(plan, plan.state)
+            )
         at = plan.at or _create_repository(hub, plan.repo, options)
         if at is None and conflicts < MAX_CONFLICTS:
             conflicts += 1
@@ -229,7 +225,11 @@ def _create_repository(hub: HubClient, repo: str, options: CommitOptions) -> Sna
     return at if at.digests.keys() <= NEW_FILES and (at.private or not options.private) else None
 
 
-def _find_pull_request(hub: HubClient, plan: AnyPlan, title: str) -> Commit[AnyPlan] | None:
+def _url(hub: HubClient, plan: CommitPlan) -> str:
+    return f"{hub.api.endpoint}/datasets/{plan.repo}"
+
+
+def _find_pull_request(hub: HubClient, plan: AnyPlan, title: str) -> Publication[AnyPlan] | None:
     """An open pull request with this title that holds exactly what a plan writes."""
 
     def ask() -> list[int]:
@@ -245,7 +245,7 @@ def _find_pull_request(hub: HubClient, plan: AnyPlan, title: str) -> Commit[AnyP
             and not find_differences(at, plan.writes, plan.known_digests)
             and at.digests.keys().isdisjoint(plan.deletes)
         ):
-            return Commit(plan, at.sha, f"{hub.api.endpoint}/datasets/{plan.repo}/discussions/{number}")
+            return Publication(plan, PULL_REQUEST, at.sha, f"{_url(hub, plan)}/discussions/{number}")
     return None
 
 
@@ -257,7 +257,7 @@ def _commit(
     *,
     create_pr: bool,
     prepare: Callable[[AnyPlan, Snapshot, Sequence[CommitOperationAdd]], None],
-) -> Commit[AnyPlan]:
+) -> Publication[AnyPlan]:
     """Write the plan in one commit on top of `at`, the head of its branch.
 
     Raises what `prepare` and the Hub's library raise.
@@ -288,4 +288,4 @@ def _commit(
         )
     for warning in caught:
         logger.info("%s: %s", plan.repo, warning.message)
-    return Commit(plan, made.oid, made.pr_url)
+    return Publication(plan, PULL_REQUEST if made.pr_url else PUBLISHED, made.oid, made.pr_url or _url(hub, plan))

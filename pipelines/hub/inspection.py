@@ -32,8 +32,6 @@ from pipelines.hub.revisions import (
 from pipelines.process.terminal import format_size
 from pipelines.raw.mirrors import repository_name
 from pipelines.release import folder, ledger
-from pipelines.release.folder import verify_release
-from pipelines.release.ledger import RefEvent
 from pipelines.release.loading import find_loading_faults
 
 
@@ -62,7 +60,7 @@ def fetch_verified(hub: HubClient, repo: str, at: Snapshot, cache: Path) -> Path
     Raises ReleaseError where they differ.
     """
     fetched = repository.fetch_release(hub, repo, at, cache)
-    problems = verify_release(fetched, folder.require_manifest(fetched))
+    problems = folder.verify_release(fetched, folder.require_manifest(fetched))
     if problems:
         shutil.rmtree(fetched)  # if the copy is at fault, the next run makes a new one
         raise ReleaseError("the release on the Hub differs from its manifest", where=repo, found=problems[0])
@@ -229,7 +227,7 @@ def _observe(repo: Repository, name: str, commit: str, manifest: Manifest, recor
     if ledger.find_entry(manifest.dataset, manifest.version, record) is None:
         ledger.record_entry(manifest.dataset, manifest.version, ledger.release_entry(manifest), record)
     why = "found by check --org --record"
-    event = RefEvent(repo.name, name, commit, "observed", why, manifest.content_sha256)
+    event = ledger.RefEvent(repo.name, name, commit, "observed", why, manifest.content_sha256)
     ledger.append_event(repo.dataset, event, record)
 
 

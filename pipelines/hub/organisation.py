@@ -171,28 +171,22 @@ def collection_title(dataset: Dataset) -> str:
     return dataset.benchmark.title if dataset.benchmark else ""
 
 
-def plan_collection(hub: HubClient, org: str, title: str, repos: Sequence[str]) -> CollectionChange:
-    """What a collection of this title would get; nothing is changed.
-
-    Raises the client's error where the Hub cannot list the collections.
-    """
-    found = _find_collection(hub, org, title)
-    items = {item.item_id for item in found.items if item.item_type == "dataset"} if found else set()
-    adds = tuple(repo for repo in repos if repo not in items)
-    state = "to be created" if found is None else "to be extended" if adds else "complete"
-    return CollectionChange(
-        title, state, adds, tuple(repo for repo in repos if repo in items), found.url if found else ""
-    )
-
-
-def extend_collection(hub: HubClient, org: str, title: str, repos: Sequence[str], *, private: bool) -> CollectionChange:
+def extend_collection(
+    hub: HubClient, org: str, title: str, repos: Sequence[str], *, private: bool, dry_run: bool = False
+) -> CollectionChange:
     """Add repositories to the collection of this title, which is created where there is none; items of others stay.
+
+    dry_run: say what it would get, and change nothing.
 
     Raises the client's error where the Hub fails: the same call then does the rest.
     """
-    before = plan_collection(hub, org, title, repos)
-    if not before.adds:
-        return before
+    known = _find_collection(hub, org, title)
+    items = {item.item_id for item in known.items if item.item_type == "dataset"} if known else set()
+    adds, present = (tuple(repo for repo in repos if (repo in items) is there) for there in (False, True))
+    state = "to be created" if known is None else "to be extended" if adds else "complete"
+    planned = CollectionChange(title, state, adds, present, known.url if known else "")
+    if dry_run or not adds:
+        return planned
 
     def find_or_create() -> HubCollection:
         return _find_collection(hub, org, title) or hub.api.create_collection(
@@ -201,10 +195,10 @@ def extend_collection(hub: HubClient, org: str, title: str, repos: Sequence[str]
 
     denied = f"use a token that may write the collections of {org} (collection.write)"
     found = client.call(hub, "creating the collection", f"{org}: {title}", find_or_create, denied=denied)
-    for repo in before.adds:
+    for repo in adds:
         add = partial(hub.api.add_collection_item, found.slug, repo, "dataset", exists_ok=True)
         client.call(hub, f"adding {repo}", f"{org}: {title}", add, denied=denied)
-    return replace(before, state="extended" if before.url else "created", url=found.url)
+    return replace(planned, state="extended" if known else "created", url=found.url)
 
 
 def _find_collection(hub: HubClient, org: str, title: str) -> HubCollection | None:

@@ -43,7 +43,6 @@ from pipelines.hub.revisions import Repository, Target, choose_target, is_versio
 from pipelines.raw.pins import is_waiting
 from pipelines.raw.requests import HUB
 from pipelines.release import comparison, folder, ledger
-from pipelines.release.ledger import RefEvent
 
 MAX_COMMITS = 100  # that are looked at
 LOST = (403, 404, 410)  # what is answered for a file that is listed and whose content is gone
@@ -189,7 +188,7 @@ class Plan(CommitPlan):
     absent: tuple[str, ...] = ()
     takes_over: bool = False
     card_edits: tuple[str, ...] = ()
-    recorded: RefEvent | None = None
+    recorded: ledger.RefEvent | None = None
     foreign_tag: str | None = None
 
     @property

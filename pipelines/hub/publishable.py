@@ -15,7 +15,6 @@ from pipelines.hub.client import HubClient
 from pipelines.hub.repository import Snapshot, file_digests, find_differences, listed_digests
 from pipelines.raw.pins import is_waiting
 from pipelines.release import comparison, fingerprint, folder, ledger
-from pipelines.release.folder import verify_release
 from pipelines.release.loading import find_loading_faults
 
 TODO_RIGHTS = (
@@ -64,7 +63,7 @@ def require_publishable(
         )
     if (manifest.dataset, manifest.version) != (dataset.name, release_dir.name):
         raise PublishError(f"{name}: its folder holds another release", where=str(release_dir), found=manifest.name)
-    problems = verify_release(release_dir, manifest) + folder.edited_documents(release_dir, manifest)
+    problems = folder.verify_release(release_dir, manifest) + folder.edited_documents(release_dir, manifest)
     if problems:
         raise PublishError(
             f"{name}: the release is damaged",
@@ -158,7 +157,8 @@ def refuse_other_content(where: str, published: Manifest | None, ours: Manifest)
 
 def digest_faults(repo: str, at: Snapshot, writes: Mapping[str, bytes | Path], manifest: Manifest) -> list[str]:
     """The faults of a snapshot that should hold the files of a release and load as it, by the Hub's digests."""
-    return find_differences(at, writes, file_digests(manifest)) + _loading_faults(repo, at.digests, writes, manifest)
+    differences = find_differences(at, writes, file_digests(manifest))
+    return differences + find_loading_faults(at.digests, content_of(writes[folder.CARD]), manifest, repo)
 
 
 def different_documents(hub: HubClient, repo: str, at: Snapshot, writes: Mapping[str, bytes | Path]) -> list[str]:
@@ -183,13 +183,6 @@ def content_of(file: bytes | Path) -> bytes:
     return file if isinstance(file, bytes) else file.read_bytes()
 
 
-def _loading_faults(
-    repo: str, paths: Iterable[str], writes: Mapping[str, bytes | Path], manifest: Manifest
-) -> list[str]:
-    """How what `load_dataset` reads of a repository with our card differs from the release."""
-    return find_loading_faults(paths, content_of(writes[folder.CARD]), manifest, repo)
-
-
 def stale_files(at: Snapshot, manifests: Iterable[Manifest], wanted: Container[str]) -> list[str]:
     """The files of an older release: Parquet in the folders of the manifests' configs, and documents that this one lacks.
 
@@ -208,7 +201,7 @@ def stale_files(at: Snapshot, manifests: Iterable[Manifest], wanted: Container[s
 
 def refuse_other_files(repo: str, paths: Iterable[str], writes: Mapping[str, bytes | Path], manifest: Manifest) -> None:
     """Refuse to commit beside files of others that would be loaded with the release, or instead of it."""
-    if faults := _loading_faults(repo, paths, writes, manifest):
+    if faults := find_loading_faults(paths, content_of(writes[folder.CARD]), manifest, repo):
         raise PublishError(
             "load_dataset would not give the rows of the release",
             where=repo,

@@ -8,7 +8,7 @@ Nothing is overwritten: a tag with other bytes is an error, and so is a reposito
 import json
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -18,10 +18,10 @@ from huggingface_hub import CommitOperationAdd, constants
 from builders.errors import PublishError, SourceError
 from builders.spec import version_key
 from pipelines.hub import client, repository
-from pipelines.hub.client import HubClient
 from pipelines.hub.commits import (
     DONE,
     NEW,
+    PUBLISHED,
     CommitOptions,
     CommitPlan,
     Publication,
@@ -71,7 +71,7 @@ class IndexPlan(CommitPlan):
     sha256: str
 
 
-def make_index_plan(index: IndexFile, options: CommitOptions, hub: HubClient) -> IndexPlan:
+def make_index_plan(index: IndexFile, options: CommitOptions, hub: client.HubClient) -> IndexPlan:
     """What publishing an index would do; nothing is changed on the Hub.
 
     Raises PublishError where a tag has another index or the repository is used for something else, UsageError for an invalid
@@ -112,18 +112,17 @@ def make_index_plan(index: IndexFile, options: CommitOptions, hub: HubClient) ->
     )  # fmt: skip
 
 
-def publish_index(index: IndexFile, options: CommitOptions, hub: HubClient) -> Publication[IndexPlan]:
+def publish_index(index: IndexFile, options: CommitOptions, hub: client.HubClient) -> Publication[IndexPlan]:
     """Publish an index and tag it, or finish what an earlier call began.
 
     Raises as `make_index_plan`, and PublishError where the Hub fails or has other bytes afterwards.
     """
     done = commit_plan(hub, lambda: make_index_plan(index, options, hub), options, _require_unchanged)
     plan = done.plan
-    require_written(hub, plan, done.sha)
-    if plan.state == NEW and not repository.create_tag(hub, plan.repo, plan.tag, done.sha):
+    require_written(hub, plan, done.commit)
+    if plan.state == NEW and not repository.create_tag(hub, plan.repo, plan.tag, done.commit):
         make_index_plan(index, options, hub)  # somebody else's tag must be of the same index
-    state = "published" if plan.state == NEW else DONE
-    return Publication(plan, state, done.sha, f"{hub.api.endpoint}/datasets/{plan.repo}/tree/{plan.tag}")
+    return replace(done, state=PUBLISHED if plan.state == NEW else DONE, url=f"{done.url}/tree/{plan.tag}")
 
 
 def _require_unchanged(plan: IndexPlan, _: Snapshot, additions: Sequence[CommitOperationAdd]) -> None:

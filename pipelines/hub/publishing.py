@@ -16,7 +16,7 @@ from builders.catalogue import Definition
 from builders.errors import PublishError
 from pipelines.hub import client, foreign_edits, planning, publishable, repository, revisions
 from pipelines.hub.client import HubClient
-from pipelines.hub.commits import DONE, Publication, commit_plan
+from pipelines.hub.commits import DONE, PUBLISHED, PULL_REQUEST, Publication, commit_plan
 from pipelines.hub.inspection import verify_snapshot
 from pipelines.hub.planning import Plan, PublishOptions, publication_ledger
 from pipelines.hub.repository import Snapshot, find_differences, listed_digests
@@ -24,7 +24,6 @@ from pipelines.process.terminal import format_size
 from pipelines.raw.download import Patience
 from pipelines.release import folder, ledger
 from pipelines.release.comparison import describe_difference
-from pipelines.release.ledger import RefEvent
 from pipelines.release.staging import dataset_lock
 
 LARGE = 100_000_000  # bytes to read back that are worth a message
@@ -52,7 +51,7 @@ def record_publication(hub: HubClient, plan: Plan, commit: str, options: Publish
     A version from files of unknown digest enters the ledger only now.
     """
     content, recorded = plan.manifest.content_sha256, plan.recorded
-    event = RefEvent(plan.repo, plan.tag, commit, "publish", options.message or plan.title, content)
+    event = ledger.RefEvent(plan.repo, plan.tag, commit, "publish", options.message or plan.title, content)
     if recorded is None and found:
         event = replace(event, event="observed", why="its tag was found, and not recorded")
     elif recorded is not None:
@@ -62,7 +61,7 @@ def record_publication(hub: HubClient, plan: Plan, commit: str, options: Publish
         _record(hub, plan, event, options)
 
 
-def _record(hub: HubClient, plan: Plan, event: RefEvent, options: PublishOptions) -> None:
+def _record(hub: HubClient, plan: Plan, event: ledger.RefEvent, options: PublishOptions) -> None:
     """Append an event to the record of refs, and the version to the ledger; samples and parts are not recorded."""
     path, manifest = publication_ledger(hub, options.ledger), plan.manifest
     if path is None or not options.record or not manifest.complete:
@@ -110,32 +109,30 @@ def publish(definition: Definition, release_dir: Path, options: PublishOptions, 
     def tag_existing(plan: Plan, at: Snapshot, _: object) -> None:
         if plan.takes_over:
             foreign_edits.tag_existing(hub, plan.repo, at)
-            event = RefEvent(plan.repo, foreign_edits.TAG, at.sha, "take-over", "data of somebody else")
+            event = ledger.RefEvent(plan.repo, foreign_edits.TAG, at.sha, "take-over", "data of somebody else")
             _record(hub, plan, event, options)
 
     # Or a build might exchange the files during the upload.
     locked = dataset_lock(release_dir.parents[1], definition.dataset.name) if release_dir.is_dir() else nullcontext()
     with locked:
         done = commit_plan(hub, make_plan, options, tag_existing)
-        plan, commit = done.plan, done.sha
-        url, state = f"{hub.api.endpoint}/datasets/{plan.repo}", DONE
+        plan = done.plan
         if plan.state != DONE:
-            _read_back(hub, plan, commit, options)
-            if done.pull_request is not None:
-                return Publication(plan, "pull request opened", commit, done.pull_request)
+            _read_back(hub, plan, done.commit, options)
+            if done.state == PULL_REQUEST:
+                return done
             if plan.state == planning.UPDATE:
-                return Publication(plan, "documents updated", commit, url)
+                return replace(done, state="documents updated")
             if plan.foreign_tag:
                 new = f"{foreign_edits.TAG}-{plan.tag}"
                 repository.rename_tag(hub, plan.repo, plan.tag, new, plan.foreign_tag)
-                event = RefEvent(plan.repo, new, plan.foreign_tag, "take-over", f"somebody else's {plan.tag}")
+                event = ledger.RefEvent(plan.repo, new, plan.foreign_tag, "take-over", f"somebody else's {plan.tag}")
                 _record(hub, plan, event, options)
-            commit = _tag(hub, plan, commit, options)
-            state = "published"
-        record_publication(hub, plan, commit, options, found=state == DONE)
+            done = replace(done, state=PUBLISHED, commit=_tag(hub, plan, done.commit, options))
+        record_publication(hub, plan, done.commit, options, found=plan.state == DONE)
         if plan.branch != repository.MAIN:
-            revisions.delete_branch(hub, plan.repo, plan.manifest, commit)
-        return Publication(plan, state, commit, url)
+            revisions.delete_branch(hub, plan.repo, plan.manifest, done.commit)
+        return done
 
 
 def to_json(plan: Plan, publication: Publication[Plan] | None = None) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from huggingface_hub import CommitOperationAdd
 
 from builders.errors import PublishError, SourceError
 from builders.licenses import describe_license, permits_redistribution
-from builders.raw_files import Hub, Member, RawFile
+from builders.raw_files import Hub, Member
 from builders.reading.archives import open_raw
 from builders.spec import Source
 from cards.raw_files_card import MARK, KeptFile, render_raw_card
@@ -33,12 +33,12 @@ from pipelines.hub.commits import (
 )
 from pipelines.hub.repository import Snapshot, listed_digests
 from pipelines.process.files import replacing
-from pipelines.process.tables import fact, wrap
+from pipelines.process.tables import fact
 from pipelines.process.terminal import format_size
 from pipelines.raw.digests import CHUNK, lock_cached_file
 from pipelines.raw.locations import find_stored, locate
 from pipelines.raw.mirrors import digest_path, repository_name
-from pipelines.raw.pins import Pin, find_pin
+from pipelines.raw.pins import find_pin
 from pipelines.raw.requests import file_url
 from pipelines.raw.settings import FileRequest, RawSettings, stored_file
 from pipelines.release import folder
@@ -64,15 +64,6 @@ class RawPlan(CommitPlan):
     left_out: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class _Mirrorable:
-    """A file to mirror: the key of what a build reads, the file or its archive, and what is known of its bytes."""
-
-    key: str
-    file: RawFile
-    pin: Pin
-
-
 def make_raw_plan(source: Source, settings: RawSettings, options: CommitOptions, hub: HubClient) -> RawPlan:
     """What mirroring the raw files of a source would do; nothing is changed on the Hub, and nothing is downloaded.
 
@@ -88,7 +79,8 @@ def make_raw_plan(source: Source, settings: RawSettings, options: CommitOptions,
     writes, names, present, missing, notes = dict[str, "bytes | Path"](), dict[str, str](), list[str](), list[str](), []
     for path, (file, found) in mirrorable.items():
         names[path] = file.file.name
-        if path in listed and (found is None or _is_listed(listed[path], found, file.pin)):
+        pinned = (file.pin.sha256, file.pin.git_blob)
+        if path in listed and (found is None or listed[path] in pinned or listed[path] in listed_digests(found)):
             present.append(path)
         elif found is None:
             missing.append(file.file.name)
@@ -117,11 +109,6 @@ def make_raw_plan(source: Source, settings: RawSettings, options: CommitOptions,
     )  # fmt: skip
 
 
-def _is_listed(listed: str, path: Path, pin: Pin) -> bool:
-    """Whether the Hub has the bytes of a verified file, by the digest that it lists."""
-    return listed in (pin.sha256, pin.git_blob) or listed in listed_digests(path)
-
-
 def _require_permission(source: Source, options: CommitOptions) -> None:
     """Refuse a source whose licence is not known to permit copies, unless they stay private or the user has the rights."""
     if permits_redistribution(source.license) or options.rights or options.private:
@@ -137,13 +124,13 @@ def _require_permission(source: Source, options: CommitOptions) -> None:
 
 def _mirrorable_files(
     source: Source, settings: RawSettings, options: CommitOptions, listed: Container[str]
-) -> tuple[dict[str, tuple[_Mirrorable, Path | None]], dict[str, str]]:
+) -> tuple[dict[str, tuple[FileRequest, Path | None]], dict[str, str]]:
     """The files to mirror, by path, with where they are on this machine; and why each of the others cannot be mirrored.
 
     A member is mirrored where the digest of its archive is unknown, or where it is here and the archive is not. listed: the paths
     on the mirror, which stay.
     """
-    mirrorable, left_out = dict[str, tuple[_Mirrorable, Path | None]](), dict[str, str]()
+    mirrorable, left_out = dict[str, tuple[FileRequest, Path | None]](), dict[str, str]()
     for known in _known_files(source, settings):
         name, location = known[0].file.name, stored_file(known[0].file).location
         paths = {path: file for file in known if (path := digest_path(file.pin))}
@@ -156,7 +143,7 @@ def _mirrorable_files(
         kept = list[str]()
         for path, file in paths.items():
             if path in listed or not kept:
-                found = mirrorable[path][1] if path in mirrorable else _find_local(source, file, settings)
+                found = mirrorable[path][1] if path in mirrorable else _find_local(file)
                 if path in listed or found:
                     mirrorable[path] = file, found
                     kept.append(path)
@@ -165,28 +152,26 @@ def _mirrorable_files(
     return mirrorable, left_out
 
 
-def _known_files(source: Source, settings: RawSettings) -> Iterator[list[_Mirrorable]]:
+def _known_files(source: Source, settings: RawSettings) -> Iterator[list[FileRequest]]:
     """Each file of a source as a mirror may store it: its archive first, then itself.
 
     The lock file of the cache does not count: it records downloads only.
     """
-    for key, file in source.files.items():
-        stored = stored_file(file)
-        pins = {
-            candidate.name: (candidate, find_pin(source.name, candidate, [settings.lock]))
-            for candidate in (stored, file)
-        }
-        known = [(candidate, pin) for candidate, pin in pins.values() if pin.has_digest]
-        yield [_Mirrorable(key, *pin) for pin in known or list(pins.values())[:1]]
+    for file in source.files.values():
+        requests = [
+            FileRequest(source, candidate, find_pin(source.name, candidate, [settings.lock]), settings)
+            for candidate in {each.name: each for each in (stored_file(file), file)}.values()
+        ]
+        yield [request for request in requests if request.pin.has_digest] or requests[:1]
 
 
-def _find_local(source: Source, file: _Mirrorable, settings: RawSettings) -> Path | None:
+def _find_local(request: FileRequest) -> Path | None:
     """The path of a file on this machine, verified; None where it is not here. A member is taken out of its archive."""
-    request = FileRequest(source, file.file, file.pin, settings)
     try:
-        if not isinstance(file.file.location, Member):
+        if not isinstance(request.file.location, Member):
             return find_stored(request).path
-        located = locate(source, file.key, settings)
+        key = next(key for key, file in request.source.files.items() if file == request.file)
+        located = locate(request.source, key, request.settings)
     except SourceError as error:
         if error.missing is None:
             raise
@@ -211,10 +196,8 @@ def publish_raw(source: Source, settings: RawSettings, options: CommitOptions, h
     Raises as `make_raw_plan`, and PublishError where the Hub fails or has other bytes afterwards.
     """
     done = commit_plan(hub, lambda: make_raw_plan(source, settings, options, hub), options, _require_digests)
-    plan = done.plan
-    require_written(hub, plan, done.sha)
-    state = "published" if plan.writes else plan.state
-    return Publication(plan, state, done.sha, f"{hub.api.endpoint}/datasets/{plan.repo}" if done.sha else "")
+    require_written(hub, done.plan, done.commit)
+    return done
 
 
 def _require_digests(plan: RawPlan, _: Snapshot, additions: Sequence[CommitOperationAdd]) -> None:
@@ -262,8 +245,7 @@ def page(plan: RawPlan, publication: Publication[RawPlan] | None) -> list[str]:
     created = " (to be created)" if plan.at is None else ""
     lines += fact("as", f"{plan.repo}{created}, {'private' if plan.private else 'public'}")
     lines += fact("licence", f"{source.license}: {describe_license(source.license)}")
-    if source.license_note:
-        lines += fact("terms", source.license_note)
+    lines += fact("terms", source.license_note) if source.license_note else []
     if plan.writes:
         lines.append(f"  files     {len(plan.writes)}, {format_size(sum(plan.sizes.values()))}")
         for path, size in plan.sizes.items():
@@ -271,11 +253,8 @@ def page(plan: RawPlan, publication: Publication[RawPlan] | None) -> list[str]:
             lines += [f"      {path}"] if path in plan.names else []
     for path in plan.present:
         lines += [f"    = {plan.names[path]}", f"      {path}"]
-    for name in plan.missing:
-        todo = f"not here; run embedding-datasets fetch {source.name}, or pass --raw-dir"
-        lines += wrap(f"{name}: {todo}", "  missing   ")
-    for name, reason in plan.left_out.items():
-        lines += wrap(f"{name}: {reason}", "  left out  ")
-    for note in plan.notes:
-        lines += fact("note", note)
-    return lines
+    todo = f"not here; run embedding-datasets fetch {source.name}, or pass --raw-dir"
+    facts = [("missing", f"{name}: {todo}") for name in plan.missing]
+    facts += [("left out", f"{name}: {reason}") for name, reason in plan.left_out.items()]
+    facts += [("note", note) for note in plan.notes]
+    return lines + [line for label, text in facts for line in fact(label, text)]

@@ -24,7 +24,6 @@ from pipelines.hub.publishable import stale_files
 from pipelines.hub.repository import GIT_BLOB, MAIN, VERSION_TAG, Refs, Snapshot
 from pipelines.hub.revisions import Repository
 from pipelines.release import ledger
-from pipelines.release.ledger import RefEvent
 
 ASIDE = "set-aside"  # how the new name of a ref begins that was in the way
 
@@ -58,7 +57,7 @@ def repair(repo: Repository, cache: Path, hub: HubClient, *, dry_run: bool) -> R
         for action in () if dry_run else actions:
             action()
 
-    def log(event: RefEvent, commit: str | None, why: str, *, of: str = name) -> Callable[[], object]:
+    def log(event: ledger.RefEvent, commit: str | None, why: str, *, of: str = name) -> Callable[[], object]:
         done = replace(event, repo=of, commit=commit, event="repair", why=why)
         return partial(ledger.append_event, repo.dataset, done, record)
 
@@ -134,7 +133,7 @@ def _held(hub: HubClient, repo: str, refs: Refs, tag: str) -> Snapshot | None:
     return repository.snapshot(hub, repo, refs.tags[tag]) or repository.require_snapshot(hub, repo, tag)
 
 
-def _holds(hub: HubClient, repo: str, at: Snapshot, event: RefEvent, cache: Path) -> bool:
+def _holds(hub: HubClient, repo: str, at: Snapshot, event: ledger.RefEvent, cache: Path) -> bool:
     """Whether a snapshot has the recorded rows, by the Hub's digests."""
     manifest = repository.read_manifest_at(hub, repo, at)
     same = manifest is not None and manifest.content_sha256 == event.content_sha256

@@ -56,7 +56,7 @@ def write_table(frame: pl.DataFrame | pl.LazyFrame, release_dir: Path, config: s
                     if writer is not None:
                         writer.close()
                     parts.append(data_dir / f"{split}-{len(parts):05d}.part")
-                    writer, space_left = _open_writer(pq, parts[-1], schema), SHARD_BYTES
+                    writer, space_left = _open_writer(parts[-1], schema), SHARD_BYTES
                 writer.write_table(group, row_group_size=max(group.num_rows, 1))
                 hashed.result()
                 space_left -= size
@@ -150,7 +150,7 @@ def _schema(columns: tuple[Column, ...]) -> Any:
     return pa.schema([(name, types[kind]) for name, kind in _pairs(columns)])
 
 
-def _open_writer(pq: Any, path: Path, schema: Any) -> Any:
+def _open_writer(path: Path, schema: Any) -> Any:
     return pq.ParquetWriter(
         path,
         schema,
@@ -165,15 +165,14 @@ def _open_writer(pq: Any, path: Path, schema: Any) -> Any:
 
 def _batches(frame: pl.DataFrame | pl.LazyFrame, schema: Any) -> Iterator[Any]:
     """Small pyarrow tables with all rows in order."""
-    oldest = pl.CompatLevel.oldest()
-    if isinstance(frame, pl.LazyFrame):
-        for batch in frame.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming"):
-            arrow = _without_other_rows(batch).to_arrow(compat_level=oldest)
-            yield pa.Table.from_batches(arrow.to_batches()).cast(schema)
-    else:
-        for start in range(0, frame.height, BATCH_ROWS):
-            batch = _without_other_rows(frame.slice(start, BATCH_ROWS))
-            yield batch.to_arrow(compat_level=oldest).cast(schema)
+    batches: Iterator[pl.DataFrame] = (
+        frame.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming")
+        if isinstance(frame, pl.LazyFrame)
+        else frame.iter_slices(BATCH_ROWS)
+    )
+    for batch in batches:
+        arrow = _without_other_rows(batch).to_arrow(compat_level=pl.CompatLevel.oldest())
+        yield pa.Table.from_batches(arrow.to_batches()).cast(schema)
 
 
 def _without_other_rows(batch: pl.DataFrame) -> pl.DataFrame:

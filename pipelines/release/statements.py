@@ -144,15 +144,9 @@ def _files(release_dir: Path, names: Iterable[str]) -> list[dict[str, Any]]:
 
 def _package(tools: Mapping[str, str]) -> dict[str, Any]:
     """This package as a dependency. Its commit is a digest only where the code was exactly that of the commit."""
-    commit = tools.get("commit", "")
-    package: dict[str, Any] = {
-        "name": installation.NAME, "uri": f"pkg:generic/{installation.NAME}@{tools.get(installation.NAME, 'unknown')}",
-    }  # fmt: skip
-    if commit and not commit.endswith("-dirty"):
-        package["digest"] = {"gitCommit": commit}
-    elif commit:
-        package["annotations"] = {"commit": commit}
-    return package
+    commit, uri = tools.get("commit", ""), f"pkg:generic/{installation.NAME}@{tools.get(installation.NAME, 'unknown')}"
+    exactly = {"annotations": {"commit": commit}} if commit.endswith("-dirty") else {"digest": {"gitCommit": commit}}
+    return {"name": installation.NAME, "uri": uri, **(exactly if commit else {})}
 
 
 def _identity(by: str) -> str:

@@ -26,12 +26,6 @@ from cards.statistics import to_json
 from pipelines.audit import integrity, quality, statistics
 from pipelines.audit.findings import FindingRows
 from pipelines.audit.languages import sample_tables
-from pipelines.audit.quality import (
-    declare_by_design,
-    explain_findings,
-    known_findings_of_splits,
-    verify_known_findings,
-)
 from pipelines.audit.tables import Frames, hash_seed
 from pipelines.process.files import link_or_copy
 from pipelines.process.stages import read_stages, stage
@@ -207,11 +201,11 @@ def _with_known(definition: Definition, manifest: Manifest, findings: list[Findi
     """
     declared, by_design = definition.dataset.versions[manifest.version].known, definition.dataset.by_design
     if manifest.sample:
-        return declare_by_design(findings, by_design)
+        return quality.declare_by_design(findings, by_design)
     if manifest.partial:
-        declared = known_findings_of_splits(declared, manifest.splits)
-    verify_known_findings(manifest.name, findings, declared, definition.entry.module)
-    return declare_by_design(explain_findings(findings, declared), by_design)
+        declared = quality.known_findings_of_splits(declared, manifest.splits)
+    quality.verify_known_findings(manifest.name, findings, declared, definition.entry.module)
+    return quality.declare_by_design(quality.explain_findings(findings, declared), by_design)
 
 
 def _with_tables(

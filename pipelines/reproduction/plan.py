@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from builders import catalogue
-from builders.catalogue import Definition
 from builders.errors import DatasetError, SourceError
 from builders.spec import AS_PUBLISHED
 from cards.manifest import Manifest, options_as_read
@@ -34,7 +33,7 @@ class Rebuild:
     the release says. partial: published rows may be missing, as in the release.
     """
 
-    definition: Definition
+    definition: catalogue.Definition
     version: str
     splits: tuple[str, ...] | None
     golden: bool

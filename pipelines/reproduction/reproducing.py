@@ -1,9 +1,8 @@
 """Builds a release again and compares the two: rows, then bytes; the result for people and for programs."""
 
 import shutil
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from pathlib import Path
@@ -15,13 +14,12 @@ from cards import markdown
 from cards.manifest import Manifest
 from pipelines.build_report.records import error_to_json
 from pipelines.checking.text import changes_page
-from pipelines.process.files import locked
+from pipelines.process.resumable import scratch_folder
 from pipelines.process.stages import stage
 from pipelines.process.tables import fact, table, wrap
 from pipelines.raw.settings import RawSettings
 from pipelines.release import fingerprint, folder
 from pipelines.release.comparison import Change, FirstDifference, compare_tables, find_first_difference
-from pipelines.release.folder import verify_release
 from pipelines.reproduction.clean_process import Job, build_in_clean_process, make_job
 from pipelines.reproduction.plan import (
     COMMIT_KEY,
@@ -39,6 +37,7 @@ EXIT_CODES: Mapping[Verdict, int] = {
     "rows and bytes equal": 0, "rows equal, bytes not": 0, "manifest differs": 1, "rows differ": 1,
     "cannot say": SourceError.exit_code,
 }  # fmt: skip
+EQUAL_ROWS = ("rows and bytes equal", "rows equal, bytes not", "manifest differs")
 # Of a manifest: what says when and with what it was built, and what is compared elsewhere.
 NOT_COMPARED = ("tools", "built_at", "content_sha256", "tables", "documents", "report_sha256")
 Document = Literal["equal", "other", "only in the release", "only rebuilt"]
@@ -78,17 +77,19 @@ def require_sound(release_dir: Path) -> Manifest:
     there is nothing to compare with.
     """
     manifest = folder.require_manifest(release_dir)
-    if manifest.built_at and not is_time(manifest.built_at):
-        found, todo = _shown(manifest.built_at), "get the release again; its publisher should compare it with the tag"
+    try:
+        if manifest.built_at:
+            datetime.fromisoformat(manifest.built_at)
+    except ValueError:
         raise ReleaseError(
             "the manifest does not say when the release was built",
             where=str(release_dir),
-            found=found,
+            found=_shown(manifest.built_at),
             expected="a time in ISO 8601",
-            todo=todo,
-        )
+            todo="get the release again; its publisher should compare it with the tag",
+        ) from None
     try:
-        problems = verify_release(release_dir, manifest)
+        problems = folder.verify_release(release_dir, manifest)
     except ReleaseError as error:
         problems = [": ".join(filter(None, (error.what, error.where, error.found)))]
     if problems:
@@ -127,7 +128,7 @@ def reproduce(
         same_recipe=rebuild.has_recipe_of(manifest),
         shows_text=permits_derivatives(rebuild.definition.license),
     )
-    with _scratch_folder(settings.cache, manifest) as scratch:
+    with scratch_folder(settings.cache / "reproductions", f"{manifest.dataset}-{manifest.version}-") as scratch:
         with shown():
             problems = gather_raw_files(rebuild, settings, scratch / "raw")
         if problems:
@@ -196,15 +197,6 @@ def _compare_claims(release: Manifest, rebuilt: Manifest) -> tuple[tuple[str, ..
     return tuple(differing), tuple(sorted(unchecked))
 
 
-def is_time(text: str) -> bool:
-    """Whether a text is a time in ISO 8601."""
-    try:
-        datetime.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
-
-
 def _compare_documents(release_dir: Path, rebuilt_dir: Path) -> dict[str, Document]:
     states: dict[str, Document] = {}
     for name in folder.DOCUMENTS:
@@ -214,22 +206,6 @@ def _compare_documents(release_dir: Path, rebuilt_dir: Path) -> dict[str, Docume
         elif one.is_file() or other.is_file():
             states[name] = "only in the release" if one.is_file() else "only rebuilt"
     return states
-
-
-@contextmanager
-def _scratch_folder(cache: Path, manifest: Manifest) -> Iterator[Path]:
-    """A folder below the cache that is removed at the end; what a killed command left there is removed at the beginning.
-
-    Each has its own name: a killed command's build may still be ending.
-    """
-    parent = cache / "reproductions" / f"{manifest.dataset}-{manifest.version}"
-    with locked(parent.with_name(f".{parent.name}.lock"), manifest.name, activity="reproducing", remove=True):
-        shutil.rmtree(parent, ignore_errors=True)
-        parent.mkdir(parents=True, exist_ok=True)
-        try:
-            yield Path(tempfile.mkdtemp(dir=parent))
-        finally:
-            shutil.rmtree(parent, ignore_errors=True)
 
 
 SHOWN_COLUMNS = 20
@@ -281,19 +257,19 @@ def page(name: str, result: Reproduction) -> list[str]:
     lines = wrap(f"{_shown(release.dataset)} {release.version}{marked}: {result.verdict}")
     lines += wrap(name, "  release   ", break_words=False)
     rows = ", ".join(f"{location} {count:,}" for location, count in release.rows.items())
-    lines += [*fact("rows", _shown(rows)), *fact("content", release.content_sha256)]
-    if result.verdict == "rows differ" and rebuilt is not None:
-        lines += fact("rebuilt", rebuilt.content_sha256)
-    if result.same_recipe is False:
-        lines += fact("recipe", "it changed since the release was built")
-    if rebuilt is not None and result.verdict in ("rows and bytes equal", "rows equal, bytes not", "manifest differs"):
-        lines += fact("files", _files(result))
-    if result.claims:
-        lines += fact("manifest", f"says other things than the rebuilt release: {', '.join(result.claims)}")
-    if result.unchecked and rebuilt is not None and result.verdict != "rows differ":
-        lines += fact("manifest", f"not compared, because recipe or auditor changed: {', '.join(result.unchecked)}")
-    if others := [name for name, state in result.documents.items() if state != "equal"]:
-        lines += fact("documents", f"not the same: {', '.join(others)} (only rows and data files are promised)")
+    equal, others = result.verdict in EQUAL_ROWS, [name for name, state in result.documents.items() if state != "equal"]
+    claims, unchecked = ", ".join(result.claims), ", ".join(result.unchecked)
+    facts = [
+        ("rows", _shown(rows)),
+        ("content", release.content_sha256),
+        ("rebuilt", rebuilt.content_sha256 if rebuilt and result.verdict == "rows differ" else ""),
+        ("recipe", "it changed since the release was built" if result.same_recipe is False else ""),
+        ("files", _files(rebuilt, result.files) if rebuilt and equal else ""),
+        ("manifest", claims and f"says other things than the rebuilt release: {claims}"),
+        ("manifest", unchecked and f"not compared, because recipe or auditor changed: {unchecked}"),
+        ("documents", others and f"not the same: {', '.join(others)} (only rows and data files are promised)"),
+    ]
+    lines += [line for label, text in facts if text for line in fact(label, str(text))]
     for problem in result.problems:
         lines += ["", *wrap(problem.what, "  ")]
         for label, text in problem.parts:
@@ -310,15 +286,14 @@ def _shown(text: str) -> str:
     return markdown.visible(str(markdown.shorten(text, SHOWN)))
 
 
-def _files(result: Reproduction) -> str:
-    assert result.rebuilt is not None
-    count = len(result.rebuilt.files)
+def _files(rebuilt: Manifest, differing: Sequence[str]) -> str:
+    count = len(rebuilt.files)
     several = f"{count} data file{'s' if count > 1 else ''}"
-    if not result.files:
+    if not differing:
         return f"{several}, byte for byte"
-    shown = ", ".join(_shown(path) for path in result.files[:5])
-    more = f" and {len(result.files) - 5} more" if len(result.files) > 5 else ""
-    return f"{len(result.files)} of {several} in other bytes: {shown}{more}"
+    shown = ", ".join(_shown(path) for path in differing[:5])
+    more = f" and {len(differing) - 5} more" if len(differing) > 5 else ""
+    return f"{len(differing)} of {several} in other bytes: {shown}{more}"
 
 
 def _first_difference(first: FirstDifference, *, shows_text: bool) -> list[str]:

@@ -26,25 +26,6 @@ def test_negatives_are_provided_then_mined_then_random() -> None:
     assert joined(pair("q", provided="a b", random="e f")) == ["a b e f"]
 
 
-def test_no_more_negatives_than_asked_for_are_taken_the_random_ones_go_first() -> None:
-    assert joined(pair("q", provided="a b", mined="c d e", random="f g"), most=4) == ["a b c d"]
-    assert joined(pair("q", provided="a b c", mined="d"), most=2) == ["a b"]
-    assert joined(pair("q", provided="a b c", mined="d"), most=0) == [""]
-
-
-def test_a_random_negative_that_was_also_mined_is_taken_once() -> None:
-    assert joined(pair("q", provided="a", mined="b c", random="c d"), pair("r", mined="x", random="c")) == [
-        "a b c d",
-        "x c",
-    ]
-
-
-def test_rows_without_negatives_stay_in_their_place() -> None:
-    rows = [pair("p", mined=""), pair("q", provided="a", mined=""), pair("r", mined=""), pair("s", mined="b")]
-    assert joined(*rows) == ["", "a", "", "b"]
-    assert joined(pair("p")) == [""]
-
-
 words = st.lists(st.sampled_from("abcdefgh"), max_size=7, unique=True)
 
 

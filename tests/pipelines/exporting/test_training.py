@@ -83,7 +83,7 @@ def test_the_code_of_an_export_loads_every_row_with_a_prompt_for_each_column(
     written = export([release_dir], tmp_path / "to", CHOICES["sentence-transformers"])
     monkeypatch.chdir(tmp_path / "to")
     exec(code_of(tmp_path / "to" / "README.md"), {})
-    files = {file.name: tmp_path / "to" / file.path for one in written.sets for file in one.files}
+    files = {file["name"]: tmp_path / "to" / file["path"] for one in written.record["sets"] for file in one["files"]}
     assert {name: data.to_list() for name, data in trainer.train.items()} == {
         name: read_columns(path) for name, path in files.items()
     }

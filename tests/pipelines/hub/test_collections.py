@@ -9,7 +9,7 @@ import pytest
 
 from builders.errors import PublishError
 from pipelines.hub import publishing
-from pipelines.hub.organisation import CollectionChange, collection_title, extend_collection, plan_collection
+from pipelines.hub.organisation import CollectionChange, collection_title, extend_collection
 from tests.support.loopback_hub import PAGE, WRITER, Blob, Commit, Fault, LoopbackHub, Repo
 from tests.support.publishing import FAULTS, REPO, Recovery, patience, refused
 from tests.support.releases import definition_of
@@ -112,17 +112,6 @@ def test_a_dataset_of_no_benchmark_is_named_and_in_no_collection(
     assert collection_title(replace(definition_of("cedr-classification").dataset, benchmark=None)) == ""
 
 
-def test_options_that_do_not_go_with_a_collection_are_refused(run: Run) -> None:
-    for option, words in (
-        ("--create-pr", "--collection is not for --create-pr"),
-        ("--raw", "--collection is not for --raw"),
-        ("--repair", "--collection is not for --repair"),
-    ):
-        refused = run("publish", "terra", "--org", "org", "--collection", option)
-        assert (refused.returncode, refused.stdout) == (2, "")
-        assert words in refused.stderr
-
-
 def test_items_and_collections_of_others_stay(hub: LoopbackHub, two: tuple[str, str]) -> None:
     extend(hub, *two, title="Ours")
     theirs = [{"_id": "f" * 24, "id": name, "type": kind, "position": 0} for name, kind in (
@@ -178,4 +167,4 @@ def test_what_the_hub_refuses_is_said_in_words(hub: LoopbackHub, two: tuple[str,
     refused("adding org/nothing failed", extend, hub, REPO, "org/nothing")
     assert items(hub) == [REPO]
     hub.fail_at["/api/collections"] = Fault(status=200)
-    refused("listing its collections failed", plan_collection, connection, "org", "ruMTEB", two)
+    refused("listing its collections failed", extend_collection, connection, "org", "ruMTEB", two, private=False)

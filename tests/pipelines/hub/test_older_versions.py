@@ -1,5 +1,6 @@
 """Versions published in any order: main is the newest, and an older one is tagged on a separate branch."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,6 @@ from builders.spec import Version
 from pipelines.hub import planning
 from pipelines.hub.planning import PublishOptions
 from pipelines.make import BuildResult, BuildSettings, make
-from pipelines.release import ledger
 from tests.support.loopback_hub import LoopbackHub
 from tests.support.publishing import (
     REPO,
@@ -23,7 +23,6 @@ from tests.support.publishing import (
     files_of,
     two_versions,
     verified_hash,
-    with_manifest,
 )
 from tests.support.releases import with_published_version
 
@@ -51,16 +50,11 @@ def test_an_older_version_gets_its_tag_and_main_stays_at_the_newest(
     tree = hub.tree(f"org/{name}", "v1.0.0")
     assert tree.keys() == {".gitattributes", *files_of(versions.outcomes["1.0.0"])}, "no file of the newer version"
     assert verified_hash(tree) == versions.outcomes["1.0.0"].manifest.content_sha256
+    note = "> [!NOTE]\n> **Not the newest version.** `main` of this repository holds version 2.0.0.\n"
+    assert re.search(rf"\n# .+\n\n{re.escape(note)}", tree["README.md"].decode())
+    assert "Not the newest" not in hub.tree(f"org/{name}")["README.md"].decode()
     for version in versions.outcomes:
         assert versions.publish(version).state == "already published"
-
-
-def test_the_card_of_an_older_version_says_that_it_is_not_the_newest(hub: LoopbackHub, terra: Versions) -> None:
-    for version in ("2.0.0", "1.0.0"):
-        terra.publish(version)
-    note = "> [!NOTE]\n> **Not the newest version.** `main` of this repository holds version 2.0.0.\n"
-    assert f"\n# TERRa textual entailment (Russian)\n\n{note}" in hub.tree(REPO, "v1.0.0")["README.md"].decode()
-    assert "Not the newest" not in hub.tree(REPO)["README.md"].decode()
 
 
 @pytest.mark.both_hubs
@@ -186,17 +180,6 @@ def test_the_plan_names_no_version_that_waits_for_decide(
     dataset, outcomes = releases()
     versions = Versions(hub, options, with_published_version(dataset, digest), outcomes)
     assert versions.plan("2.0.0").absent == absent
-
-
-def test_the_ledger_records_versions_published_in_any_order(
-    options: PublishOptions, terra: Versions, tmp_path: Path
-) -> None:
-    for version in ("2.0.0", "1.0.0"):
-        terra.publish(with_manifest(terra.outcomes[version], tmp_path), sample=False)
-        entry = ledger.find_entry(TERRA, version, options.ledger)
-        assert entry is not None
-        assert entry.content_sha256 == terra.outcomes[version].manifest.content_sha256
-        assert ledger.find_repositories(TERRA, version, options.ledger) == (REPO,)
 
 
 @pytest.mark.both_hubs

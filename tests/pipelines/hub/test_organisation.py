@@ -190,25 +190,6 @@ terra-pairclassification            v1.0.0   1.0.0    same    same   sound
     assert ("org/rubq-retrieval: verifying v1.0.0, " in checked.err) is not bool(arguments)
 
 
-def test_only_the_small_files_are_fetched_without_download_and_each_commit_once_with_it(
-    run: Callable[..., Run], published: Published
-) -> None:
-    def requested() -> list[tuple[str, int]]:
-        return [
-            (request.path, request.status) for request in published.hub.log
-            if request.method == "GET" and request.path.endswith(".parquet") and "/resolve/" in request.path
-        ]  # fmt: skip
-
-    published.hub.log.clear()
-    run("--no-download")
-    assert {status for _, status in requested()} == {206}, "the first byte alone"
-    published.hub.log.clear()
-    run()
-    data = [path for path, status in requested() if status == 200]
-    assert data
-    assert len(data) == len(set(data)), "main and the newest tag are the same commit"
-
-
 @pytest.mark.both_hubs
 def test_each_of_many_problems_is_named(run: Callable[..., Run], published: Published, tmp_path: Path) -> None:
     hub = published.hub

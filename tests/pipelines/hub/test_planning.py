@@ -60,11 +60,14 @@ def test_a_manifest_on_the_hub_is_verified_against_its_rows(
     terra.refuse(unsharded, "not those of their manifest", "other rows than the manifest's")
 
 
-def test_an_edited_card_is_not_published(hub: LoopbackHub, terra: Versions, settings: BuildSettings) -> None:
+@pytest.mark.parametrize("name", ["README.md", "croissant.json"])
+def test_an_edited_document_is_not_published(
+    hub: LoopbackHub, terra: Versions, settings: BuildSettings, name: str
+) -> None:
     outcome = make(terra.dataset, "1.0.0", settings)
-    card = outcome.release_dir / "README.md"
-    card.write_text(card.read_text("utf-8") + "one more sentence\n", "utf-8")
-    terra.refuse(outcome, "the release is damaged", "README.md was edited after the build", "--force")
+    document = outcome.release_dir / name
+    document.write_bytes(document.read_bytes() + b"one more sentence\n")
+    terra.refuse(outcome, "the release is damaged", f"{name} was edited after the build", "--force")
     assert hub.repos == {}
 
 

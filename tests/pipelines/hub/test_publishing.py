@@ -16,7 +16,7 @@ from builders.errors import PublishError, UsageError
 from cards.manifest import Document, encode
 from pipelines.hub import publishing, repository
 from pipelines.hub.client import HubClient
-from pipelines.hub.commits import Commit
+from pipelines.hub.commits import Publication
 from pipelines.hub.planning import Plan, PublishOptions
 from pipelines.hub.repository import Snapshot, find_differences
 from pipelines.make import BuildSettings, make
@@ -34,7 +34,7 @@ from tests.support.publishing import (
 from tests.support.releases import definition_of
 
 
-def test_a_release_is_published_as_one_tagged_commit_with_card_and_manifest_for_its_repository(
+def test_a_release_is_published_as_one_tagged_commit_with_card_and_manifest_for_its_repository_and_once(
     hub: LoopbackHub, terra: Versions
 ) -> None:
     published = terra.publish("1.0.0")
@@ -53,13 +53,9 @@ def test_a_release_is_published_as_one_tagged_commit_with_card_and_manifest_for_
     assert terra.outcomes["1.0.0"].manifest.content_sha256 in commit.description
     assert not repository.private
     assert all(blob.lfs == path.endswith(".parquet") for path, blob in commit.tree.items())
-
-
-def test_publishing_again_changes_nothing_and_reports_it(hub: LoopbackHub, terra: Versions) -> None:
-    first = terra.publish("1.0.0")
     hub.log.clear()
     again = terra.publish("1.0.0")
-    assert (again.state, again.commit) == ("already published", first.commit)
+    assert (again.state, again.commit) == ("already published", published.commit)
     assert {request.method for request in hub.log} <= {"GET", "HEAD"}
 
 
@@ -280,37 +276,16 @@ def by_digest(terra: Versions) -> Versions:
     return replace(terra, options=replace(terra.options, download=False))
 
 
-def data_downloads(hub: LoopbackHub) -> list[str]:
-    """The data files that were requested."""
-    return [request.path for request in hub.log if "/resolve/" in request.path and request.path.endswith(".parquet")]
-
-
-def test_a_release_is_published_and_tagged_without_fetching_its_data(hub: LoopbackHub, by_digest: Versions) -> None:
-    published = by_digest.publish("1.0.0")
-    assert published.state == "published"
-    assert hub.repos[REPO].tags == {"v1.0.0": published.commit}
-    assert data_downloads(hub) == []
+def test_versions_are_published_and_tagged_without_fetching_their_data(hub: LoopbackHub, by_digest: Versions) -> None:
+    published, tags = by_digest.publish("1.0.0"), hub.repos[REPO].tags
+    assert (published.state, tags) == ("published", {"v1.0.0": published.commit})
+    assert by_digest.publish("1.0.0").state == "already published"
+    del tags["v1.0.0"]
     again = by_digest.publish("1.0.0")
-    assert (again.state, again.commit) == ("already published", published.commit)
-    assert data_downloads(hub) == []
-
-
-def test_the_next_version_is_published_without_fetching_the_one_before(hub: LoopbackHub, by_digest: Versions) -> None:
-    by_digest.publish("1.0.0")
+    assert (again.state, tags) == ("published", {"v1.0.0": published.commit}), "all digests are ours"
     assert "not compared with v1.0.0: --no-download" in by_digest.plan("2.0.0").notes
     assert by_digest.publish("2.0.0").state == "published"
-    assert data_downloads(hub) == []
-
-
-def test_a_commit_that_was_never_tagged_is_tagged_where_all_digests_are_ours(
-    hub: LoopbackHub, by_digest: Versions
-) -> None:
-    commit = by_digest.publish("1.0.0").commit
-    del hub.repos[REPO].tags["v1.0.0"]
-    hub.log.clear()
-    again = by_digest.publish("1.0.0")
-    assert (again.state, again.commit, hub.repos[REPO].tags) == ("published", commit, {"v1.0.0": commit})
-    assert data_downloads(hub) == []
+    assert not [request for request in hub.log if "/resolve/" in request.path and request.path.endswith(".parquet")]
 
 
 @pytest.mark.parametrize(
@@ -349,8 +324,8 @@ def test_a_commit_with_other_bytes_than_ours_is_not_tagged(
 ) -> None:
     commit_plan = publishing.commit_plan
 
-    def commit_then_change(*arguments: Any) -> Commit[Plan]:
-        return replace(commit_plan(*arguments), sha=hub.commit(REPO, change))
+    def commit_then_change(*arguments: Any) -> Publication[Plan]:
+        return replace(commit_plan(*arguments), commit=hub.commit(REPO, change))
 
     monkeypatch.setattr(publishing, "commit_plan", commit_then_change)
     error = by_digest.refuse("1.0.0", "does not read back as the release")

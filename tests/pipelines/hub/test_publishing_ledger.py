@@ -102,31 +102,6 @@ def test_a_version_from_unverified_files_carries_a_note_and_enters_the_ledger_wh
     assert recorded(options.ledger) == hub_commit(hub)
 
 
-def test_a_published_version_that_is_not_recorded_yet_is_recorded_when_it_is_found(
-    hub: LoopbackHub, complete: Versions, settings: BuildSettings
-) -> None:
-    complete.publish("1.0.0")
-    settings.ledger.unlink()
-    ledger.record_file(TERRA, settings.ledger).unlink()
-    assert complete.publish("1.0.0").state == "already published"
-    assert ledger.find_entry(TERRA, "1.0.0", settings.ledger) is not None
-    [event] = ledger.read_events(TERRA, settings.ledger)
-    assert (event.event, event.repo, event.commit) == ("observed", REPO, hub.repos[REPO].tags["v1.0.0"])
-
-
-def test_a_tag_on_another_commit_than_the_recorded_one_is_an_error_and_the_record_stays(
-    hub: LoopbackHub, complete: Versions, settings: BuildSettings
-) -> None:
-    complete.publish("1.0.0")
-    before = hub_commit(hub)
-    hub.repos[REPO].tags["v1.0.0"] = moved = hub.commit(REPO, {"notes.txt": b"mine"})
-    error = complete.refuse("1.0.0", "is on another commit than the one that was published")
-    assert (error.found, error.expected) == (moved, before[REPO])
-    command = f"embedding-datasets publish --repair {TERRA} --org org --ledger {settings.ledger}"
-    assert error.todo == f"bring it back: {command}"
-    assert recorded(settings.ledger) == before
-
-
 @pytest.mark.parametrize("content", ["{}", '{"repo": "org/x", "tag": "v1.0.0", "commit": "main"}', "[", "\xff"])
 def test_a_damaged_record_is_an_error_that_names_the_line(tmp_path: Path, content: str) -> None:
     beside = tmp_path / "ledger.json"

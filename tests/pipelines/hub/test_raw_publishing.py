@@ -344,9 +344,18 @@ def test_the_command_plans_publishes_and_says_what_is_not_here(
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [(["--raw", "--create-pr"], "--create-pr is not for --raw"), (["--raw-dir", "x"], "--raw-dir is only for --raw")],
+    [
+        (["--raw", "--create-pr"], "--create-pr is not for --raw"),
+        (["--raw-dir", "x"], "--raw-dir is only for --raw"),
+        (["--raw", "--index"], "--raw or --index, not both"),
+        (["--index", "--create-pr"], "--create-pr is not for --index"),
+        (["--index", "--version", "one"], "three numbers such as 1.0.0"),
+        (["--collection", "--create-pr"], "--collection is not for --create-pr"),
+        (["--collection", "--raw"], "--collection is not for --raw"),
+        (["--collection", "--repair"], "--collection is not for --repair"),
+    ],
 )
-def test_options_of_the_other_kind_are_refused(
+def test_options_that_do_not_go_together_are_refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], options: list[str], words: str
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["publish", "cedr", "--org", "org", *options])

@@ -166,7 +166,10 @@ def test_a_moved_tag_is_put_back_and_what_it_was_on_is_kept(world: World) -> Non
     assert [what.partition(":")[0] for what in problems(world.check())["v1.0.0"]] == [
         "moved", f"holds {TERRA}@2.0.0",
     ]  # fmt: skip
-    world.versions.refuse("1.0.0", "is on another commit than the one that was published")
+    error = world.versions.refuse("1.0.0", "is on another commit than the one that was published")
+    assert (error.found, error.expected) == (theirs, recorded)
+    command = f"embedding-datasets publish --repair {TERRA} --org org --ledger {world.ledger}"
+    assert error.todo == f"bring it back: {command}"
     world.restore()
     assert world.tag("1.0.0") == recorded
     assert world.repo.tags[f"set-aside-v1.0.0-{theirs[:12]}"] == theirs

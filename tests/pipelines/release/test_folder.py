@@ -2,39 +2,40 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from builders.errors import ReleaseError
-from builders.tasks import ColumnType
 from cards.manifest import Manifest, Table
 from pipelines.make import BuildResult
 from pipelines.release.folder import verify_release
+
+OTHER_TYPES = ("int64", "float64", "bool", "list<string>", "list<int64>")
 
 
 def with_table(manifest: Manifest, table: Table) -> Manifest:
     return replace(manifest, tables=(table, *manifest.tables[1:]))
 
 
-@pytest.mark.parametrize("other", ["int64", "float64", "bool", "list<string>", "list<int64>"])
-def test_a_column_of_another_type_than_in_the_manifest_is_an_error(
-    other: ColumnType, golden_release: Callable[..., BuildResult]
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        *(({"type": other}, "another type of column than its manifest") for other in OTHER_TYPES),
+        ({"name": "other"}, "cannot be read"),
+    ],
+    ids=[*OTHER_TYPES, "missing"],
+)
+def test_a_column_of_another_type_or_name_than_in_the_manifest_is_an_error(
+    change: dict[str, Any], words: str, golden_release: Callable[..., BuildResult]
 ) -> None:
     release = golden_release("cedr-classification")
     table = release.manifest.tables[0]
-    columns = tuple(replace(column, type=other) if column.type == "string" else column for column in table.columns)
+    columns = tuple(replace(column, **change) if column.type == "string" else column for column in table.columns)
     manifest = with_table(release.manifest, replace(table, columns=columns))
-    with pytest.raises(ReleaseError, match="another type of column than its manifest") as caught:
+    with pytest.raises(ReleaseError, match=words) as caught:
         verify_release(release.release_dir, manifest)
     assert str(caught.value.where).startswith(table.files[0].path)
-
-
-def test_a_column_that_the_file_lacks_is_an_error(golden_release: Callable[..., BuildResult]) -> None:
-    release = golden_release("cedr-classification")
-    table = release.manifest.tables[0]
-    columns = (replace(table.columns[0], name="other"), *table.columns[1:])
-    with pytest.raises(ReleaseError, match="cannot be read"):
-        verify_release(release.release_dir, with_table(release.manifest, replace(table, columns=columns)))
 
 
 def test_another_number_of_rows_than_in_the_manifest_is_a_problem(golden_release: Callable[..., BuildResult]) -> None:
