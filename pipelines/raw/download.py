@@ -24,12 +24,11 @@ from pipelines.raw.digests import CHUNK, Digest, disk_errors
 from pipelines.raw.partial_files import FileVersion, PartialFile
 from pipelines.raw.pins import HEAD, Pin, placeholder_error, read_head, require_content, wrong_file_error
 from pipelines.raw.requests import (
+    client_options,
     describe_end,
     describe_wait,
-    https_check,
     network_hint,
     seconds_before_retry,
-    user_agent,
 )
 
 if TYPE_CHECKING:
@@ -336,15 +335,11 @@ def open_client(request: DownloadRequest, patience: Patience) -> httpx.Client:
     """A client for a file: with the user's token, sent to the host of its URL alone, and refusing redirects to other schemes."""
     import httpx
 
-    headers = {"Accept-Encoding": "identity", "User-Agent": user_agent()}
-    if request.token is not None:
-        headers["Authorization"] = f"Bearer {request.token}"
-    hooks: dict[str, list[Callable[..., Any]]] = {
-        "request": [https_check(request.name, request.url, request.alternative)]
-    }
+    options = client_options(request.name, request.url, request.token, request.alternative)
+    options["headers"]["Accept-Encoding"] = "identity"
     timeout = httpx.Timeout(patience.read, connect=patience.connect)
     limits = httpx.Limits(max_keepalive_connections=0)  # each attempt has its own connection: see _open_stream
-    return httpx.Client(follow_redirects=True, timeout=timeout, headers=headers, event_hooks=hooks, limits=limits)
+    return httpx.Client(follow_redirects=True, timeout=timeout, limits=limits, **options)
 
 
 def _attempt(

@@ -102,6 +102,7 @@ def _invalid(path: Path, found: str) -> SourceError:
 
 
 HEAD = 512  # bytes; enough to recognise an HTML page, a git-lfs pointer or a tar archive
+# What a git repository holds in place of a file in git-lfs begins so.
 LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 SIGNATURES = (
     (LFS_POINTER, "a git-lfs pointer"),
@@ -130,11 +131,6 @@ def describe_content(head: bytes, size: int) -> str:
 def is_html(head: bytes) -> bool:
     """Whether a file begins like an HTML page."""
     return _text_start(head).lower().startswith((b"<!doctype html", b"<html"))
-
-
-def is_lfs_pointer(head: bytes) -> bool:
-    """Whether a file is the pointer that a git repository holds in place of a file in git-lfs."""
-    return head.startswith(LFS_POINTER)
 
 
 def _content_type(head: bytes) -> str:
@@ -266,7 +262,7 @@ def require_content(name: str, where: str, head: bytes, digest: Digest, pin: Pin
 def placeholder_error(name: str, where: str, head: bytes, size: int, *, todo: str) -> SourceError | None:
     """The error for a web page or a git-lfs pointer in place of a file, which is recognised without a digest; else None."""
     page = is_html(head) and not name.lower().endswith((".html", ".htm"))
-    if not page and not is_lfs_pointer(head):
+    if not page and not head.startswith(LFS_POINTER):
         return None
     return SourceError(
         f"{name} is not the file itself",

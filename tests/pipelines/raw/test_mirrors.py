@@ -300,7 +300,7 @@ def test_a_member_comes_by_itself_where_the_archive_has_no_digest(
 def test_a_plan_offline_names_the_member_that_a_folder_has(folder: Path, raw_settings: RawSettings) -> None:
     file = member(https("https://a.example/files.zip"), "a/test.jsonl", name="test.jsonl", **PIN)
     plan = plan_file(source_of(file), "file", with_mirrors(raw_settings, folder, offline=True))
-    assert (plan.name, plan.origin, plan.where) == ("test.jsonl", "mirror", str(folder / PATH))
+    assert (plan.name, plan.origin, plan.where) == ("demo/test.jsonl", "mirror", str(folder / PATH))
 
 
 def test_a_member_that_is_nowhere_names_the_archive_and_all_that_was_asked(
