@@ -56,10 +56,6 @@ def test_a_line_at_the_limit_is_read(raw: Callable[..., Raw], monkeypatch: pytes
     assert "a line is too large" in str(source_error(lambda: read_lines(raw("x" * 100 + "\ny"))))
 
 
-def test_a_line_of_64_mb_is_refused_by_the_limit_as_it_is(raw: Callable[..., Raw]) -> None:
-    assert "a line is too large" in str(source_error(lambda: read_lines(raw(bytes(limits.MAX_RECORD + 1)))))
-
-
 @pytest.mark.parametrize("text", ['a\n"' + "x\n" * 200, 'a\n"x\n"' + ',"x\n"' * 200], ids=["one field", "many fields"])
 def test_a_row_of_csv_that_never_ends_is_an_error_with_its_first_line(
     text: str, raw: Callable[..., Raw], monkeypatch: pytest.MonkeyPatch

@@ -193,12 +193,6 @@ def test_a_pair_is_a_query_with_the_preferred_response_judged_1_and_the_other_0(
     assert tables.observed == {"pairs in test": 2}
 
 
-def test_texts_are_unchanged() -> None:
-    tables = rerank([(" q\n", "\ta \n", "Ａ\u200b", True)])
-    assert frame(tables, "queries")["text"].to_list() == [" q\n"]
-    assert dict(candidates(tables)["pair-0"]) == {"\ta \n": 1, "Ａ\u200b": 0}
-
-
 def test_pairs_that_share_a_query_and_a_response_share_no_row() -> None:
     tables = rerank([("one", "x", "y", True), ("one", "y", "z", True)])
     assert frame(tables, "top_ranked").rows() == [
@@ -212,11 +206,6 @@ def test_queries_are_never_merged_even_if_pairs_contradict_each_other() -> None:
     tables = rerank([("q", "x", "y", True), ("q", "x", "y", True), ("q", "y", "x", True)])
     assert frame(tables, "queries")["text"].to_list() == ["q"] * 3
     assert [max(ranked, key=lambda one: one[1])[0] for ranked in candidates(tables).values()] == ["x", "x", "y"]
-
-
-def test_further_columns_of_a_pair_are_kept_beside_its_query() -> None:
-    pairs = make_pairs([("q", "x", "y", True)]).with_columns(language=pl.lit("eng"))
-    assert frame(rerank(pairs), "queries").rows(named=True) == [{"id": "pair-0", "text": "q", "language": "eng"}]
 
 
 def test_ties_empty_and_equal_responses_are_dropped_each_for_the_first_reason_that_applies() -> None:

@@ -191,11 +191,6 @@ def test_the_publisher_is_retried_less_where_there_are_mirrors(
         assert len(server.log) == 3 * number
 
 
-def test_a_file_that_is_fetched_by_hand_may_come_from_a_mirror(mirror: FaultyServer, raw_settings: RawSettings) -> None:
-    located = locate_file(BY_HAND, with_mirrors(raw_settings, f"{mirror.url}/m"))
-    assert (located.origin, located.url, located.verified) == ("mirror", None, True)
-
-
 def test_a_gated_file_may_come_from_a_mirror_which_gets_no_token(
     server: FaultyServer, mirror: FaultyServer, raw_settings: RawSettings
 ) -> None:
