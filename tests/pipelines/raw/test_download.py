@@ -7,7 +7,6 @@ import hashlib
 import io
 import logging
 import os
-import re
 import shutil
 import socket
 import sys
@@ -100,9 +99,8 @@ def test_a_web_page_is_recognised_with_its_size_and_the_partial_file_is_deleted(
     leave_partial(cache, CONTENT[:1000], server.url + "/file.bin", etag(CONTENT))
     server.always["/file.bin"] = Fault(body=PAGE, framing=framing)
     message = str(error_of(download))
-    assert "demo/file.bin is not the pinned file" in message
-    assert re.search(r"an HTML page of 2 KB \(.*2,048 bytes\)", message)
-    assert f"sha256 {SHA256}, 300,000 bytes" in message
+    assert "an HTML page of 2 KB" in message
+    assert (f"sha256 {SHA256}, 300,000 bytes" in message) == (framing != "close"), "else its end may have been cut off"
     assert len(server.log) == 1
     assert names(cache) == []
 
