@@ -190,7 +190,8 @@ def _read_file(raw: Raw) -> tuple[RankingHeader, pl.Series]:
             header = read_ranking_header(file)
             return header, pl.Series(file.read(columns=["candidates"])["candidates"], dtype=pl.List(pl.Int64))
     except (pa.ArrowException, pl.exceptions.PolarsError, OSError, ValueError, KeyError, TypeError) as error:
-        raise _refused(raw, "not a ranking of documents, or damaged", found=_first_line(error)) from error
+        found = str(error).split("\n", 1)[0][:200] or type(error).__name__
+        raise _refused(raw, "not a ranking of documents, or damaged", found=found) from error
 
 
 def read_ranking_header(file: pq.ParquetFile) -> RankingHeader:
@@ -235,10 +236,6 @@ def _describe(digest: Digest) -> str:
 
 def _between(ranks: tuple[int, int]) -> str:
     return f"ranks {ranks[0]} to {ranks[1]}"
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).split("\n", 1)[0][:200] or type(error).__name__
 
 
 def _refused(raw: Raw, what: str, *, found: str, expected: str | None = None) -> SourceError:

@@ -41,7 +41,7 @@ def read_header(metadata: Mapping[bytes, bytes] | None, key: bytes) -> bytes:
 
 KEY = b"embedding-datasets.contamination-index"
 FORMATS = (1, 2)  # the second has more columns, which are not read here
-KINDS = ("exact", "folded")
+KINDS = ("exact", "folded")  # the strictest first
 NOT_TESTED = ("train", "validation")  # splits of the index that no benchmark scores
 MIN_WORDS = 5  # of a text that is looked up: shorter ones are in every corpus and prove nothing
 FILE = "benchmark-index.parquet"
@@ -81,10 +81,8 @@ class BenchmarkIndex:
         return self.kinds_of(texts).is_not_null()
 
 
-def read_benchmark_index(raw: Raw, kinds: tuple[str, ...] = KINDS) -> BenchmarkIndex:
+def read_benchmark_index(raw: Raw) -> BenchmarkIndex:
     """The hashes of an index that are of texts of MIN_WORDS words or more, in tables that a benchmark scores.
-
-    kinds: those to look up, of KINDS, the strictest first.
 
     Raises SourceError for a file that is damaged, of another format, or not an index.
     """
@@ -94,11 +92,11 @@ def read_benchmark_index(raw: Raw, kinds: tuple[str, ...] = KINDS) -> BenchmarkI
             if header["format"] not in FORMATS:
                 raise _refused(raw, f"format {header['format']}")
             tested = [number for number, table in enumerate(header["tables"]) if table["split"] not in NOT_TESTED]
-            frame = pl.DataFrame(file.read(columns=["table", "n_words", *kinds]))
+            frame = pl.DataFrame(file.read(columns=["table", "n_words", *KINDS]))
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         raise _refused(raw, str(error).split("\n", 1)[0][:200] or type(error).__name__) from error
     rows = frame.filter(pl.col("table").is_in(tested) & (pl.col("n_words") >= MIN_WORDS))
-    return BenchmarkIndex({kind: rows[kind].filter(rows[kind] != 0).unique().sort() for kind in kinds})
+    return BenchmarkIndex({kind: rows[kind].filter(rows[kind] != 0).unique().sort() for kind in KINDS})
 
 
 def find_matches(rows: pl.DataFrame, config: str, split: str, index: BenchmarkIndex) -> tuple[Reported, ...]:

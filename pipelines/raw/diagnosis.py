@@ -129,8 +129,7 @@ def _python() -> Line:
 
 def _packages() -> Iterator[Line]:
     for name in NEEDED:
-        version = _version(name)
-        if version is None:
+        if (version := _version(name)) is None:
             yield Line(name, "problem", "not installed", "python -m pip install -e . in a checkout")
         else:
             yield Line(name, "ok", version)

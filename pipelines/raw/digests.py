@@ -156,8 +156,7 @@ def _write_cached(path: Path, state: dict[str, Any], digest: Digest) -> None:
 
 def default_cache() -> Path:
     """EMBEDDING_DATASETS_CACHE, or else the directory where this system keeps a user's caches."""
-    configured = os.environ.get("EMBEDDING_DATASETS_CACHE")
-    if configured:
+    if configured := os.environ.get("EMBEDDING_DATASETS_CACHE"):
         return Path(configured).expanduser().absolute()
     return Path(platformdirs.user_cache_dir("embedding-datasets"))
 

@@ -317,8 +317,7 @@ def _find_copy(request: FileRequest, failure: SourceError) -> StoredFile | None:
 
 def _find_published(request: FileRequest) -> StoredFile:
     """Find a file below --raw-dir, in the cache, where it is published, or on a mirror; see find_stored."""
-    local = _find_in_raw_dir(request)
-    if local is not None:
+    if (local := _find_in_raw_dir(request)) is not None:
         digest = _verify(Raw(request.name, local), request, todo="remove or replace it, or pass another --raw-dir")
         return StoredFile(local, "raw-dir", digest, request.pin.has_digest)
     if isinstance(request.file.location, Member):

@@ -132,8 +132,7 @@ def find_missing_files(
         for key in need.keys:
             file, stored = source.files[key], stored_file(source.files[key])
             name = f"{source.name}/{stored.name}"
-            reason = _missing_reason(source, key, raw, reasons.get(name))
-            if reason is None:
+            if (reason := _missing_reason(source, key, raw, reasons.get(name))) is None:
                 continue
             size = make_request(source, stored, raw).size
             before = missing.get(name) or MissingRawFile(source, stored, reason, size, (), ())
@@ -330,8 +329,7 @@ def log_missing_files(
     failed: Collection[MissingFile] = (),
 ) -> None:
     """Log the summary of the raw files that some datasets lack, if there are any; parameters as for `missing_files_summary`."""
-    lines = missing_files_summary(needs, raw, splits, failed)
-    if lines:
+    if lines := missing_files_summary(needs, raw, splits, failed):
         logger.log(summary_level(failed=True), "\n".join(lines))
 
 
