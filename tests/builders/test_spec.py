@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from builders.errors import DatasetError, FindingsError, PublishError, RecipeError, SourceError, UsageError
+from builders.errors import DatasetError, FindingsError, MissingFile, PublishError, RecipeError, SourceError, UsageError
 from builders.raw_files import RawFile, by_hand, github, https, member
 from builders.spec import Dataset, RawFiles, Source, Tables, Version, dataset, version_key
 from builders.tasks import Classification, Retrieval, evaluated_split, layouts
@@ -116,10 +116,11 @@ def test_an_error_says_what_where_found_expected_and_what_to_do() -> None:
 
 
 def test_errors_survive_the_way_from_a_worker_process() -> None:
-    error = SourceError("bad line", where="a.jsonl", todo="fetch it again")
+    error = SourceError("bad line", where="a.jsonl", todo="fetch it again").lacking("demo/x", "offline")
     copy = pickle.loads(pickle.dumps(error))
     assert type(copy) is SourceError
     assert str(copy) == str(error)
+    assert copy.missing == MissingFile("demo/x", "offline")
 
 
 def test_every_kind_of_error_has_the_exit_code_of_the_contract() -> None:

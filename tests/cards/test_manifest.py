@@ -222,17 +222,10 @@ def test_anything_but_a_json_object_that_can_be_read_is_an_error(data: bytes) ->
     assert error_of(data).what == "invalid manifest"
 
 
-@pytest.mark.parametrize(
-    ("path", "location"),
-    [
-        (("tables", 0, "rows"), "$.tables[0].rows"),
-        (("recipe", "options"), "$.recipe.options"),
-        (("limit",), "$.limit"),
-        (("format",), "$.format"),
-    ],
-)
-def test_an_integer_of_6000_digits_is_an_error_with_its_json_path(path: JsonPath, location: str) -> None:
-    assert str(error_of(with_json(path, b"1" * 6000)).found).endswith(f"at `{location}`")
+@pytest.mark.parametrize("location", ["tables[0].rows", "recipe.options", "limit", "format"])
+def test_an_integer_of_6000_digits_is_an_error_with_its_json_path(location: str) -> None:
+    path = tuple(int(key) if key.isdigit() else key for key in re.findall(r"\w+", location))
+    assert str(error_of(with_json(path, b"1" * 6000)).found).endswith(f"at `$.{location}`")
 
 
 def all_paths(values: Any, path: JsonPath = ()) -> list[JsonPath]:
@@ -289,19 +282,15 @@ RECORDS: dict[str, Any] = {
 } | {"Prompts": Prompts, "ConfigPrompts": ConfigPrompts, "Dropped": Dropped}
 
 
-@pytest.mark.parametrize("name", RECORDS)
-def test_the_schema_has_the_fields_of_each_record_and_requires_those_without_a_default(name: str) -> None:
-    record = schema()["$defs"][name]
-    fields = dataclasses.fields(RECORDS[name])
-    missing = dataclasses.MISSING
-    assert set(record["properties"]) == {field.name for field in fields}
-    assert set(record["required"]) == {
-        field.name for field in fields if field.default is missing and field.default_factory is missing
-    }
-
-
-def test_the_schema_describes_all_records() -> None:
-    assert set(schema()["$defs"]) == set(RECORDS)
+def test_the_schema_has_the_fields_of_each_record_and_requires_those_without_a_default() -> None:
+    defined, missing = schema()["$defs"], dataclasses.MISSING
+    assert defined.keys() == RECORDS.keys()
+    for name, record in RECORDS.items():
+        fields = dataclasses.fields(record)
+        assert set(defined[name]["properties"]) == {field.name for field in fields}
+        assert set(defined[name]["required"]) == {
+            field.name for field in fields if field.default is missing and field.default_factory is missing
+        }
 
 
 def violations(value: Any, rules: dict[str, Any], path: str = "$") -> list[str]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from builders.errors import SourceError
-from builders.reading.json import read_json_array, read_json_lines
+from builders.reading.json import read_json_lines
 from builders.shaping.preferences import (
     CONTRADICTION,
     EMPTY,
@@ -57,9 +57,7 @@ RATINGS = st.lists(
 # Verdicts
 
 
-@pytest.fixture
-def raw(tmp_path: Path) -> Raw:
-    return Raw("source/pairs.jsonl", tmp_path / "pairs.jsonl")
+RAW = Raw("source/pairs.jsonl", Path("pairs.jsonl"))
 
 
 @pytest.mark.parametrize(
@@ -72,18 +70,16 @@ def raw(tmp_path: Path) -> Raw:
          {"model_a": True, "model_b": False, "tie": None, "tie (bothbad)": None}),
     ],
 )  # fmt: skip
-def test_verdicts_say_whether_a_is_preferred(verdicts: list[Any], meanings: dict[Any, bool | None], raw: Raw) -> None:
-    column = parse_preferences(pl.Series("winner", verdicts), meanings, raw)
+def test_verdicts_say_whether_a_is_preferred(verdicts: list[Any], meanings: dict[Any, bool | None]) -> None:
+    column = parse_preferences(pl.Series("winner", verdicts), meanings, RAW)
     assert column.to_list() == [True, False, None, None][: len(verdicts)]
     assert column.dtype == pl.Boolean
 
 
 @pytest.mark.parametrize(("verdicts", "meanings"), [([1, 0, 2], {1: True, 0: False}), (["A", "a"], {"A": True})])
-def test_an_unknown_verdict_is_an_error_that_names_its_line(
-    verdicts: list[Any], meanings: dict[Any, bool], raw: Raw
-) -> None:
+def test_an_unknown_verdict_is_an_error_that_names_its_line(verdicts: list[Any], meanings: dict[Any, bool]) -> None:
     with pytest.raises(SourceError, match="unknown preference in 'labels'") as caught:
-        parse_preferences(pl.Series("labels", verdicts), meanings, raw)
+        parse_preferences(pl.Series("labels", verdicts), meanings, RAW)
     assert f"source/pairs.jsonl, line {len(verdicts)}" in str(caught.value)
     assert repr(str(verdicts[-1])) in str(caught.value)
     assert " or ".join(map(repr, meanings)) in str(caught.value)
@@ -182,15 +178,6 @@ def make_pairs(pairs: list[Pair]) -> pl.DataFrame:
 
 def rerank(pairs: list[Pair] | pl.DataFrame) -> Tables:
     return rerank_pairs(pairs if isinstance(pairs, pl.DataFrame) else make_pairs(pairs), split="test")
-
-
-def test_a_pair_is_a_query_with_the_preferred_response_judged_1_and_the_other_0() -> None:
-    tables = rerank([("Why?", "Because.", "Hm.", True), ("How?", "No idea.", "Like this.", False)])
-    assert frame(tables, "queries").rows() == [("pair-0", "Why?"), ("pair-1", "How?")]
-    assert sorted(candidates(tables)["pair-0"]) == [("Because.", 1), ("Hm.", 0)]
-    assert sorted(candidates(tables)["pair-1"]) == [("Like this.", 1), ("No idea.", 0)]
-    assert not tables.dropped
-    assert tables.observed == {"pairs in test": 2}
 
 
 def test_pairs_that_share_a_query_and_a_response_share_no_row() -> None:
@@ -323,35 +310,35 @@ def rerank_clean(*pairs: Pair) -> tuple[list[str], dict[str, int]]:
     return numbers, dropped_counts(tables)
 
 
-def test_a_cleaned_version_drops_pairs_whose_responses_differ_only_in_case_and_white_space() -> None:
-    assert rerank_clean(
-        ("q", "Yes, so.", "yes,\xa0 so. ", True), ("q", "-2", "2", True), ("q", "Yes!", "Yes?", True)
-    ) == (
-        ["1", "2"],
-        {EQUAL_IGNORING_CASE: 1},
-    )
-
-
-def test_a_cleaned_version_keeps_a_pair_once_whatever_the_order_of_its_responses() -> None:
-    assert rerank_clean(
-        ("q", "x", "y", True), ("Q ", "Y", "x", False), ("q", "x", "z", True), ("r", "x", "y", True)
-    ) == (
-        ["0", "2", "3"],
-        {REPETITION: 1},
-    )
-
-
-def test_a_cleaned_version_drops_all_pairs_that_contradict_each_other() -> None:
-    assert rerank_clean(
-        ("q", "x", "y", True), ("q", "y", "x", True), ("q", "X", "y", True), ("q", "x", "z", False)
-    ) == (
-        ["3"],
-        {CONTRADICTION: 3},
-    )
-
-
-def test_a_tie_contradicts_no_other_pair() -> None:
-    assert rerank_clean(("q", "x", "y", True), ("q", "x", "y", None)) == (["0"], {TIE: 1})
+@pytest.mark.parametrize(
+    ("pairs", "kept", "reasons"),
+    [
+        (
+            [("q", "Yes, so.", "yes,\xa0 so. ", True), ("q", "-2", "2", True), ("q", "Yes!", "Yes?", True)],
+            ["1", "2"],
+            {EQUAL_IGNORING_CASE: 1},
+        ),
+        (
+            [("q", "x", "y", True), ("Q ", "Y", "x", False), ("q", "x", "z", True), ("r", "x", "y", True)],
+            ["0", "2", "3"],
+            {REPETITION: 1},
+        ),
+        (
+            [("q", "x", "y", True), ("q", "y", "x", True), ("q", "X", "y", True), ("q", "x", "z", False)],
+            ["3"],
+            {CONTRADICTION: 3},
+        ),
+        ([("q", "x", "y", True), ("q", "x", "y", None)], ["0"], {TIE: 1}),
+    ],
+    ids=[
+        "responses equal but for case and white space",
+        "repeated in any order",
+        "contradicted",
+        "a tie contradicts none",
+    ],
+)
+def test_what_a_cleaned_version_drops(pairs: list[Pair], kept: list[str], reasons: dict[str, int]) -> None:
+    assert rerank_clean(*pairs) == (kept, reasons)
 
 
 def test_in_a_cleaned_version_queries_in_several_splits_stay_in_the_last_one() -> None:
@@ -477,14 +464,6 @@ def read_steamshp(folder: Path) -> pl.DataFrame:
     return rows.select(id="post_id", query="history", a="human_ref_A", b="human_ref_B", a_preferred=preferred)
 
 
-def read_mt_bench(folder: Path) -> pl.DataFrame:
-    raw = Raw("mt_bench", folder / "mt_bench_pairs" / "llmbar_mt_bench.json")
-    rows = read_json_array(raw, dict.fromkeys(("input", "output_1", "output_2"), pl.String()) | {"label": pl.Int64()})
-    preferred = parse_preferences(rows["label"], {1: True, 2: False}, raw, unit="record")
-    numbers = pl.int_range(pl.len()).cast(pl.String)
-    return rows.select(id=numbers, query="input", a="output_1", b="output_2", a_preferred=preferred)
-
-
 def test_the_real_helpful_pairs_of_hh_rlhf_go_through(real_sources: Path) -> None:
     pairs = read_steamshp(real_sources)
     tables = rerank(pairs)
@@ -496,12 +475,4 @@ def test_the_real_helpful_pairs_of_hh_rlhf_go_through(real_sources: Path) -> Non
         assert all((text == better[query]) == (score == 1) for text, score in ranked)
     share, count = guess_preferences(tables)
     assert count == 2338
-    assert share < chance_limit(count)
-
-
-def test_the_real_pairs_of_mt_bench_go_through(real_sources: Path) -> None:
-    tables = rerank(read_mt_bench(real_sources))
-    assert tables.observed == {"pairs in test": 200}
-    share, count = guess_preferences(tables)
-    assert count == 200 - sum(dropped_counts(tables).values())
     assert share < chance_limit(count)

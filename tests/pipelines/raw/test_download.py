@@ -4,7 +4,6 @@ and which are deleted.
 
 import errno
 import hashlib
-import io
 import logging
 import os
 import shutil
@@ -28,6 +27,7 @@ from pipelines.raw.pins import Pin
 from tests.support.downloads import BLOB, CONTENT, PAGE, PINNED, SHA256, UNKNOWN, Download, Waits, leave_partial, names
 from tests.support.faulty_server import Fault, FaultyServer, etag
 from tests.support.raw_files import GIT_LFS_POINTER, TOKEN, error_of
+from tests.support.terminals import Terminal
 
 
 def test_a_download_is_hashed_and_leaves_only_the_file(download: Download, cache: Path) -> None:
@@ -246,11 +246,6 @@ def test_a_full_disk_is_an_error_that_keeps_the_partial_file(
 
 
 # The terminal
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 def test_a_terminal_shows_a_progress_bar_in_bytes_and_a_pipe_shows_none(
