@@ -66,24 +66,8 @@ def rank_by_definition(queries: list[str], passages: list[str | None], depth: in
 
 
 WORDS = (
-    "река",
-    "реки",
-    "Рекой",
-    "рек",
-    "город",
-    "Города",
-    "в",
-    "мост",
-    "моста",
-    "мостов",
-    "7",
-    "1874",
-    "ёлка",
-    "елки",
-    "km",
-    "",
-    ".",
-)
+    "река", "реки", "Рекой", "рек", "город", "Города", "в", "мост", "моста", "мостов", "7", "1874", "ёлка", "елки", "km", "", ".",
+)  # fmt: skip
 TEXTS = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
 
 
@@ -145,21 +129,8 @@ def test_the_stemmer_gives_the_same_stems_as_for_version_1() -> None:
     }  # fmt: skip
     assert dict(zip(stems, bm25._stem(list(stems)), strict=True)) == stems
     endings = (
-        "ами",
-        "ого",
-        "ение",
-        "ейшего",
-        "ость",
-        "остями",
-        "ться",
-        "ился",
-        "ившись",
-        "ующий",
-        "нного",
-        "ее",
-        "ьё",
-        "ой",
-    )
+        "ами", "ого", "ение", "ейшего", "ость", "остями", "ться", "ился", "ившись", "ующий", "нного", "ее", "ьё", "ой",
+    )  # fmt: skip
     words = [made_up(number) + ending for number in range(0, 20_000, 37) for ending in endings]
     digest = hashlib.sha256(" ".join(bm25._stem(words)).encode()).hexdigest()
     assert digest[:16] == "2d45905e67670fb3"
