@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
+import pytest
 import Stemmer
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,11 +31,6 @@ def rank(
             folder.mkdir()
             bm25.count(texts, (pl.Series(batch, dtype=pl.String) for batch in batches[first:last]), folder)
         return bm25.rank(texts, counted, depth=depth).rows()
-
-
-def find_passages(query: str, *passages: str) -> list[int]:
-    """The positions of the passages that a query finds, from the best."""
-    return [passage for _, passage, _ in rank([query], [list(passages)])]
 
 
 def rank_by_definition(queries: list[str], passages: list[str | None], depth: int) -> list[tuple[int, int, int]]:
@@ -89,20 +85,26 @@ def test_a_null_keeps_its_position_and_counts_for_nothing() -> None:
     assert [(query, passage - (passage > 1), score) for query, passage, score in with_gap] == without
 
 
-def test_all_forms_of_a_word_match() -> None:
-    assert find_passages("Мосты через реку", "ничего", "под мостом", "реки и мост") == [2, 1]
-
-
-def test_stress_marks_are_ignored_and_yo_matches_ye() -> None:
-    assert find_passages("Ледо\u0301вый тракт, зелёный", "ледовый", "тра\u0301кт", "зеленый", "вый") == [0, 1, 2]
-
-
-def test_single_letters_and_other_signs_are_not_words() -> None:
-    assert find_passages("и в я — 7 α β «»", "и в я", "7 α β", "— «»") == []
+@pytest.mark.parametrize(
+    ("query", "passages", "found"),
+    [
+        ("Мосты через реку", ["ничего", "под мостом", "реки и мост"], [2, 1]),
+        ("Ледо\u0301вый тракт, зелёный", ["ледовый", "тра\u0301кт", "зеленый", "вый"], [0, 1, 2]),
+        ("и в я — 7 α β «»", ["и в я", "7 α β", "— «»"], []),
+        ("мост", ["новый мост", "старый дом", "новый мост", "мост"], [3, 0, 2]),
+    ],
+    ids=[
+        "all forms of a word",
+        "no stress marks, and ё is е",
+        "no single letters and signs",
+        "the earlier of equal ones",
+    ],
+)
+def test_which_passages_a_query_finds(query: str, passages: list[str | None], found: list[int]) -> None:
+    assert [passage for _, passage, _ in rank([query], [passages])] == found
 
 
 def test_of_two_equal_passages_the_earlier_comes_first() -> None:
-    assert find_passages("мост", "новый мост", "старый дом", "новый мост", "мост") == [3, 0, 2]
     many = rank(["мост река"], [["мост"] * 100 + ["мост река"] * 50, ["река"] * 50 + ["мост река"] * 50], depth=60)
     assert [passage for _, passage, _ in many] == [*range(100, 150), *range(200, 210)]
 

@@ -1,5 +1,7 @@
 """Which rows a cleaned version drops, and which it keeps."""
 
+from collections.abc import Callable
+
 import polars as pl
 import pytest
 from hypothesis import given
@@ -30,24 +32,37 @@ def clean_train(frame: pl.DataFrame) -> tuple[list[str], list[tuple[str, int]]]:
 
 
 @pytest.mark.parametrize(
-    ("text", "same"),
+    ("fold", "text", "same"),
     [
-        ("Хорошо!", "хорошо"),
-        ("да,нет", "Да – нет…"),
-        (" две\xa0\nстроки ", "две строки"),
-        ("№ 5", "No 5"),
-        ("\ufb01n", "fin"),
-        ("е\u0308лка", "ёлка"),
+        (fold_text_1, "Хорошо!", "хорошо"),
+        (fold_text_1, "да,нет", "Да – нет…"),
+        (fold_text_1, " две\xa0\nстроки ", "две строки"),
+        (fold_text_1, "№ 5", "No 5"),
+        (fold_text_1, "\ufb01n", "fin"),
+        (fold_text_1, "е\u0308лка", "ёлка"),
+        (fold_case, "Sand.", "sand"),
+        (fold_case, " the  wind?! ", "The wind"),
+        (fold_case, ",A knife", "a knife"),
+        (fold_case, "...", " ... "),
     ],
 )
-def test_folding_ignores_case_punctuation_white_space_and_the_form_of_characters(text: str, same: str) -> None:
-    frame = pl.DataFrame({"one": [text], "other": [same]}).select(fold_text_1(pl.all()))
+def test_texts_with_the_same_meaning_are_equal_after_folding(
+    fold: Callable[[pl.Expr], pl.Expr], text: str, same: str
+) -> None:
+    frame = pl.DataFrame({"one": [text], "other": [same]}).select(fold(pl.all()))
     assert frame["one"][0] == frame["other"][0]
 
 
-@pytest.mark.parametrize(("text", "other"), [(":)", ":("), ("...", "!"), ("5+5", "5 5"), ("кот", "кит"), ("", ".")])
-def test_folding_keeps_different_texts_apart(text: str, other: str) -> None:
-    frame = pl.DataFrame({"one": [text], "other": [other]}).select(fold_text_1(pl.all()))
+@pytest.mark.parametrize(
+    ("fold", "text", "other"),
+    [
+        *((fold_text_1, *pair) for pair in ((":)", ":("), ("...", "!"), ("5+5", "5 5"), ("кот", "кит"), ("", "."))),
+        *((fold_case, *pair) for pair in (("?", "..."), ("?", "!"), ("...", ""), (",", "?"), ("-2", "2"), (".5", "5"))),
+        *((fold_case, *pair) for pair in (("5%", "5"), ("5+5", "5 5"))),
+    ],
+)
+def test_folding_keeps_different_texts_apart(fold: Callable[[pl.Expr], pl.Expr], text: str, other: str) -> None:
+    frame = pl.DataFrame({"one": [text], "other": [other]}).select(fold(pl.all()))
     assert frame["one"][0] != frame["other"][0]
 
 
@@ -132,23 +147,6 @@ def test_equal_pairs_with_a_low_score_are_dropped() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "same"), [("Sand.", "sand"), (" the  wind?! ", "The wind"), (",A knife", "a knife"), ("...", " ... ")]
-)
-def test_interchangeable_answers_are_equal_after_folding_their_case(text: str, same: str) -> None:
-    frame = pl.DataFrame({"one": [text], "other": [same]}).select(fold_case(pl.all()))
-    assert frame["one"][0] == frame["other"][0]
-
-
-@pytest.mark.parametrize(
-    ("text", "other"),
-    [("?", "..."), ("?", "!"), ("...", ""), (",", "?"), ("-2", "2"), (".5", "5"), ("5%", "5"), ("5+5", "5 5")],
-)
-def test_answers_that_differ_in_more_than_the_end_of_a_sentence_stay_apart(text: str, other: str) -> None:
-    frame = pl.DataFrame({"one": [text], "other": [other]}).select(fold_case(pl.all()))
-    assert frame["one"][0] != frame["other"][0]
-
-
 def test_labels_may_be_lists() -> None:
     frame = pl.DataFrame({"text": ["один", "один", "два", "два"], "label": [[0, 1], [0], [], []]})
     cleaned, _ = clean_rows({"test": frame}, ("test",))
@@ -226,31 +224,28 @@ def pool(*texts: str, labels: list[int] | None = None) -> pl.DataFrame:
     return rows(*texts, labels=labels).with_columns(id=pl.int_range(pl.len()).cast(pl.String))
 
 
-def test_of_texts_that_are_equal_after_folding_the_first_is_kept() -> None:
-    cleaned, dropped = deduplicate_texts(pool("Один.", "два", "один", "ДВА!", "три"), fold=True)
-    assert cleaned["text"].to_list() == ["Один.", "два", "три"]
-    assert dropped == (Dropped("duplicate of an earlier row", 2, "all", ("2", "3")),)
-
-
-def test_texts_that_are_equal_after_folding_but_have_two_labels_are_dropped() -> None:
-    cleaned, dropped = deduplicate_texts(pool("Один.", "два", "один", labels=[0, 1, 1]), fold=True)
-    assert cleaned.rows() == [("два", 1, "1")]
-    assert dropped == (Dropped("the same text has a different label in another row", 2, "all", ("0", "2")),)
-
-
-def test_with_folding_texts_of_at_most_one_character_are_dropped() -> None:
-    cleaned, dropped = deduplicate_texts(pool("да", "", " я ", labels=[0, 1, 0]), fold=True, split="test")
-    assert cleaned["text"].to_list() == ["да"]
-    assert dropped == (Dropped("a text is empty or a single character", 2, "test", ("1", "2")),)
-
-
-def test_without_folding_texts_are_compared_exactly_and_short_ones_kept() -> None:
-    cleaned, dropped = deduplicate_texts(pool("да", "Да", "да", "я", "ты", "ты", labels=[0, 1, 0, 0, 0, 1]))
-    assert cleaned["id"].to_list() == ["0", "1", "3"]
-    assert [(drop.reason, drop.examples) for drop in dropped] == [
-        ("the same text has a different label in another row", ("4", "5")),
-        ("duplicate of an earlier row", ("2",)),
-    ]
+@pytest.mark.parametrize(
+    ("texts", "labels", "fold", "kept", "dropped"),
+    [
+        (["Один.", "два", "один", "ДВА!", "три"], None, True, ["0", "1", "4"], {"duplicate of an earlier row": "23"}),
+        (["Один.", "два", "один"], [0, 1, 1], True, ["1"], {TWO_LABELS: "02"}),
+        (["да", "", " я "], [0, 1, 0], True, ["0"], {"a text is empty or a single character": "12"}),
+        (
+            ["да", "Да", "да", "я", "ты", "ты"],
+            [0, 1, 0, 0, 0, 1],
+            False,
+            ["0", "1", "3"],
+            {TWO_LABELS: "45", "duplicate of an earlier row": "2"},
+        ),
+    ],
+    ids=["the first of equal texts is kept", "with two labels none is", "short texts are dropped", "without folding"],
+)
+def test_what_deduplication_drops(
+    texts: list[str], labels: list[int] | None, fold: bool, kept: list[str], dropped: dict[str, str]
+) -> None:
+    cleaned, drops = deduplicate_texts(pool(*texts, labels=labels), fold=fold)
+    assert cleaned["id"].to_list() == kept
+    assert drops == tuple(Dropped(reason, len(ids), "all", (*ids,)) for reason, ids in dropped.items())
 
 
 def test_texts_may_be_hashes_and_labels_may_be_lists() -> None:
