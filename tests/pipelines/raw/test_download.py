@@ -273,15 +273,20 @@ def test_a_complete_partial_file_is_not_downloaded_again(
 
 
 @pytest.mark.parametrize(
-    ("size", "ranges"),
-    [(100_000, ["bytes=100000-", None]), (300_000, [None]), (300_001, [None])],
-    ids=["short", "complete", "too long"],
+    ("size", "pin", "ranges"),
+    [
+        (100_000, PINNED, ["bytes=100000-", None]),
+        (300_000, PINNED, [None]),
+        (300_001, PINNED, [None]),
+        (300_001, Pin(sha256=SHA256), ["bytes=300001-", None]),
+    ],
+    ids=["short", "complete", "too long", "too long, without a known size"],
 )
 def test_a_damaged_partial_file_is_deleted_and_downloaded_again(
-    download: Download, server: FaultyServer, cache: Path, size: int, ranges: list[str | None]
+    download: Download, server: FaultyServer, cache: Path, size: int, pin: Pin, ranges: list[str | None]
 ) -> None:
     leave_partial(cache, b"x" * size, server.url + "/file.bin", etag(CONTENT))
-    assert download().sha256 == SHA256
+    assert download(pin).sha256 == SHA256
     assert server.ranges() == ranges
     assert names(cache) == ["file.bin"]
 
@@ -301,14 +306,6 @@ def test_a_resumed_download_hashes_each_byte_once(
     server.fail("/file.bin", Fault(cut_after=100_000), Fault(cut_after=100_000))
     assert download(Pin(git_blob=BLOB)).git_blob == BLOB
     assert sum(hashed_sizes) == len(CONTENT)
-
-
-def test_a_partial_file_that_is_too_long_is_deleted_without_a_known_size(
-    download: Download, server: FaultyServer, cache: Path
-) -> None:
-    leave_partial(cache, b"x" * 300_001, server.url + "/file.bin", etag(CONTENT))
-    download(Pin(sha256=SHA256))
-    assert [request.status for request in server.log] == [416, 200]
 
 
 def test_a_partial_file_from_another_url_is_used_only_with_a_known_digest(
