@@ -8,8 +8,10 @@ docs/contamination.md describes the file. Read here are its columns of hashes of
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 import polars as pl
 import pyarrow as pa
@@ -37,6 +39,16 @@ def read_header(metadata: Mapping[bytes, bytes] | None, key: bytes) -> bytes:
     if header_metadata(key, found[key])[key + b".sha256"] != found.get(key + b".sha256"):
         raise ValueError("a header that does not have its digest")
     return found[key]
+
+
+@contextmanager
+def open_checked(raw: Raw, refuse: Callable[[str], SourceError]) -> Iterator[pq.ParquetFile]:
+    """A Parquet file of ours whose pages are verified. refuse: the error for what is wrong with it, from words for that."""
+    try:
+        with pq.ParquetFile(raw.path, page_checksum_verification=True) as file:
+            yield file
+    except (pa.ArrowException, pl.exceptions.PolarsError, OSError, ValueError, LookupError, TypeError) as error:
+        raise refuse(str(error).split("\n", 1)[0][:200] or type(error).__name__) from error
 
 
 KEY = b"embedding-datasets.contamination-index"
@@ -86,15 +98,12 @@ def read_benchmark_index(raw: Raw) -> BenchmarkIndex:
 
     Raises SourceError for a file that is damaged, of another format, or not an index.
     """
-    try:
-        with pq.ParquetFile(raw.path, page_checksum_verification=True) as file:
-            header = json.loads(read_header(file.metadata.metadata, KEY))
-            if header["format"] not in FORMATS:
-                raise _refused(raw, f"format {header['format']}")
-            tested = [number for number, table in enumerate(header["tables"]) if table["split"] not in NOT_TESTED]
-            frame = pl.DataFrame(file.read(columns=["table", "n_words", *KINDS]))
-    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
-        raise _refused(raw, str(error).split("\n", 1)[0][:200] or type(error).__name__) from error
+    with open_checked(raw, partial(_refused, raw)) as file:
+        header = json.loads(read_header(file.metadata.metadata, KEY))
+        if header["format"] not in FORMATS:
+            raise _refused(raw, f"format {header['format']}")
+        tested = [number for number, table in enumerate(header["tables"]) if table["split"] not in NOT_TESTED]
+        frame = pl.DataFrame(file.read(columns=["table", "n_words", *KINDS]))
     rows = frame.filter(pl.col("table").is_in(tested) & (pl.col("n_words") >= MIN_WORDS))
     return BenchmarkIndex({kind: rows[kind].filter(rows[kind] != 0).unique().sort() for kind in KINDS})
 

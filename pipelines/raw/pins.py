@@ -115,6 +115,14 @@ SIGNATURES = (
     (b"PAR1", "a Parquet file"),
     (b"%PDF", "a PDF document"),
 )
+# How texts begin, in lower case, behind a byte order mark and white space.
+TEXT_SIGNATURES = (
+    (b"<!doctype html", "an HTML page"),
+    (b"<html", "an HTML page"),
+    (b"{", "JSON"),
+    (b"[", "JSON"),
+    (b"<?xml", "an XML document"),
+)
 
 
 def read_head(path: Path) -> bytes:
@@ -130,29 +138,18 @@ def describe_content(head: bytes, size: int) -> str:
 
 def is_html(head: bytes) -> bool:
     """Whether a file begins like an HTML page."""
-    return _text_start(head).lower().startswith((b"<!doctype html", b"<html"))
+    return _content_type(head) == "an HTML page"
 
 
 def _content_type(head: bytes) -> str:
-    for signature, content_type in SIGNATURES:
-        if head.startswith(signature):
-            return content_type
-    if head[257:262] == b"ustar":
-        return "a tar archive"
-    if is_html(head):
-        return "an HTML page"
-    if _text_start(head).startswith((b"{", b"[")):
-        return "JSON"
-    if _text_start(head).startswith(b"<?xml"):
-        return "an XML document"
+    text, tar = head.removeprefix(b"\xef\xbb\xbf").lstrip().lower(), ((b"ustar", "a tar archive"),)
+    for start, signatures in ((head, SIGNATURES), (head[257:], tar), (text, TEXT_SIGNATURES)):
+        for signature, content_type in signatures:
+            if start.startswith(signature):
+                return content_type
     if not head:
         return "an empty file"
     return "binary data" if b"\0" in head else "text"
-
-
-def _text_start(head: bytes) -> bytes:
-    """The first bytes without a byte order mark and leading whitespace."""
-    return head.removeprefix(b"\xef\xbb\xbf").lstrip()
 
 
 @dataclass(frozen=True)
