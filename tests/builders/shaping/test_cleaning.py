@@ -1,7 +1,5 @@
 """Which rows a cleaned version drops, and which it keeps."""
 
-from collections.abc import Callable
-
 import polars as pl
 import pytest
 from hypothesis import given
@@ -9,7 +7,6 @@ from hypothesis import strategies as st
 
 from builders import tasks
 from builders.shaping.cleaning import clean_rows, deduplicate_texts, keep_first_texts
-from builders.shaping.folding import fold_case, fold_text_1
 from builders.shaping.sampling import split
 from builders.shaping.text import is_damaged
 from builders.spec import Dropped
@@ -29,41 +26,6 @@ def clean_train(frame: pl.DataFrame) -> tuple[list[str], list[tuple[str, int]]]:
     """The texts left in a train split, and the reasons for dropping others with their counts."""
     cleaned, dropped = clean_rows({"train": frame}, ("train",))
     return cleaned["train"]["text"].to_list(), [(drop.reason, drop.count) for drop in dropped]
-
-
-@pytest.mark.parametrize(
-    ("fold", "text", "same"),
-    [
-        (fold_text_1, "Хорошо!", "хорошо"),
-        (fold_text_1, "да,нет", "Да – нет…"),
-        (fold_text_1, " две\xa0\nстроки ", "две строки"),
-        (fold_text_1, "№ 5", "No 5"),
-        (fold_text_1, "\ufb01n", "fin"),
-        (fold_text_1, "е\u0308лка", "ёлка"),
-        (fold_case, "Sand.", "sand"),
-        (fold_case, " the  wind?! ", "The wind"),
-        (fold_case, ",A knife", "a knife"),
-        (fold_case, "...", " ... "),
-    ],
-)
-def test_texts_with_the_same_meaning_are_equal_after_folding(
-    fold: Callable[[pl.Expr], pl.Expr], text: str, same: str
-) -> None:
-    frame = pl.DataFrame({"one": [text], "other": [same]}).select(fold(pl.all()))
-    assert frame["one"][0] == frame["other"][0]
-
-
-@pytest.mark.parametrize(
-    ("fold", "text", "other"),
-    [
-        *((fold_text_1, *pair) for pair in ((":)", ":("), ("...", "!"), ("5+5", "5 5"), ("кот", "кит"), ("", "."))),
-        *((fold_case, *pair) for pair in (("?", "..."), ("?", "!"), ("...", ""), (",", "?"), ("-2", "2"), (".5", "5"))),
-        *((fold_case, *pair) for pair in (("5%", "5"), ("5+5", "5 5"))),
-    ],
-)
-def test_folding_keeps_different_texts_apart(fold: Callable[[pl.Expr], pl.Expr], text: str, other: str) -> None:
-    frame = pl.DataFrame({"one": [text], "other": [other]}).select(fold(pl.all()))
-    assert frame["one"][0] != frame["other"][0]
 
 
 FOLDED = ", ignoring case, punctuation and white space"
