@@ -58,6 +58,9 @@ def test_files_needed_by_every_split_are_named_once() -> None:
         ({"needs": {"train": ("file",)}}, "`needs` names the splits"),
         ({"sample": {"per_clas": 2}}, "the recipe has no option per_clas"),
         ({"versions": {"1.0.0": Version(".", {"per_clas": 2})}}, "the recipe has no option per_clas"),
+        ({"benchmark": "mteb"}, "no benchmark is named 'mteb'"),
+        ({"benchmark": "rumteb"}, "ruMTEB has a prompt for every dataset"),
+        ({"languages": None}, "declare its `languages`"),  # this file lies in no folder of builders
     ],
 )
 def test_a_dataset_that_could_not_be_built_is_refused(changes: dict[str, object], words: str) -> None:
@@ -131,16 +134,3 @@ def test_every_kind_of_error_has_the_exit_code_of_the_contract() -> None:
 def test_a_dataset_may_belong_to_no_benchmark() -> None:
     assert declared(benchmark=None).group == "other"
     assert declared(benchmark=None).benchmark is None
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"benchmark": "mteb"}, "no benchmark is named 'mteb'"),
-        ({"benchmark": "rumteb"}, "ruMTEB has a prompt for every dataset"),
-        ({"languages": None}, "declare its `languages`"),  # this file lies in no folder of builders
-    ],
-)
-def test_what_a_benchmark_or_a_folder_demands_is_asked_for(changes: dict[str, object], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        declared(**changes)

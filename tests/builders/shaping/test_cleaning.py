@@ -99,16 +99,6 @@ def test_russian_words_and_accents_are_found_in_every_reading_of_their_bytes(cod
     assert pl.DataFrame({"text": read}).select(is_damaged(pl.col("text")))["text"].all()
 
 
-def test_equal_pairs_with_a_low_score_are_dropped() -> None:
-    frame = pairs(("Кот.", "кот"), ("пёс", "пёс"), ("дом", "сад"), scores=[4.8, 5.0, 0.0])
-    sides = ("sentence1", "sentence2")
-    cleaned, dropped = clean_rows({"test": frame}, ("test",), texts=sides, label="score", symmetric=True, top=5.0)
-    assert cleaned["test"].rows() == [("пёс", "пёс", 5.0), ("дом", "сад", 0.0)]
-    assert [(drop.reason, drop.count) for drop in dropped] == [
-        ("the two texts are equal, but the score is not the highest", 1)
-    ]
-
-
 def test_labels_may_be_lists() -> None:
     frame = pl.DataFrame({"text": ["один", "один", "два", "два"], "label": [[0, 1], [0], [], []]})
     cleaned, _ = clean_rows({"test": frame}, ("test",))
@@ -146,15 +136,31 @@ def test_pairs_are_compared_as_a_whole() -> None:
     ]
 
 
-def test_if_pairs_are_symmetric_a_swapped_one_is_a_duplicate() -> None:
-    frame = pairs(("кот", "пёс"), ("пёс", "кот"), ("дом", "сад"), ("сад", "дом"), scores=[1, 1, 1, 0])
+@pytest.mark.parametrize(
+    ("frame", "top", "left", "reasons"),
+    [
+        (
+            pairs(("кот", "пёс"), ("пёс", "кот"), ("дом", "сад"), ("сад", "дом"), scores=[1, 1, 1, 0]),
+            None,
+            [("кот", "пёс", 1.0)],
+            {"the same pair has a different score in another row": 2, "duplicate of an earlier row": 1},
+        ),
+        (
+            pairs(("Кот.", "кот"), ("пёс", "пёс"), ("дом", "сад"), scores=[4.8, 5.0, 0.0]),
+            5.0,
+            [("пёс", "пёс", 5.0), ("дом", "сад", 0.0)],
+            {"the two texts are equal, but the score is not the highest": 1},
+        ),
+    ],
+    ids=["a swapped pair is a duplicate", "equal texts with a low score"],
+)
+def test_what_symmetric_pairs_lose(
+    frame: pl.DataFrame, top: float | None, left: list[tuple[str, str, float]], reasons: dict[str, int]
+) -> None:
     texts = ("sentence1", "sentence2")
-    cleaned, dropped = clean_rows({"test": frame}, ("test",), texts=texts, label="score", symmetric=True)
-    assert cleaned["test"].rows() == [("кот", "пёс", 1.0)]
-    assert [(drop.reason, drop.count) for drop in dropped] == [
-        ("the same pair has a different score in another row", 2),
-        ("duplicate of an earlier row", 1),
-    ]
+    cleaned, dropped = clean_rows({"test": frame}, ("test",), texts=texts, label="score", symmetric=True, top=top)
+    assert cleaned["test"].rows() == left
+    assert {drop.reason: drop.count for drop in dropped} == reasons
 
 
 def test_dropped_rows_are_named_by_their_id_if_they_have_one() -> None:
