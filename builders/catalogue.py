@@ -190,8 +190,7 @@ def _matching(name: str) -> list[Entry]:
     every = list(entries().values())
     groups = dict.fromkeys(["all", *(entry.group for entry in every)])
     names = dict.fromkeys([*groups, *(entry.source for entry in every), *(entry.dataset for entry in every)])
-    exact = _named(name, every)
-    if exact:
+    if exact := _named(name, every):
         return exact
     if alias := find_alias(name, entries()):
         logger.info("%s is %s here", name, alias)

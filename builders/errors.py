@@ -29,9 +29,14 @@ class MissingFile:
 
 
 class DatasetError(Exception):
-    """An error that the user can act on: what happened, where, what was found, what was expected, what to do."""
+    """An error that the user can act on: what happened, where, what was found, what was expected, what to do.
+
+    missing: the raw file that is missing, where one is. repeated: whether the cause was said of an earlier file.
+    """
 
     exit_code = 1
+    missing: MissingFile | None = None
+    repeated: bool = False
 
     def __init__(
         self,
@@ -81,16 +86,13 @@ class UsageError(DatasetError):
 class SourceError(DatasetError):
     """A raw file is missing, malformed or not the pinned one.
 
-    missing: which file, where one is missing. local: whether this machine is the cause, so that no other address would help.
-    unresolved: the host whose name was not found. repeated: whether the cause was said of an earlier file. gone: whether the
-    server says that there is no such file.
+    local: whether this machine is the cause, so that no other address would help. unresolved: the host whose name was not found.
+    gone: whether the server says that there is no such file.
     """
 
     exit_code = 3
-    missing: MissingFile | None = None
     local: bool = False
     unresolved: str = ""
-    repeated: bool = False
     gone: bool = False
 
     def lacking(self, name: str, reason: MissingReason) -> "SourceError":

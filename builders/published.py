@@ -211,8 +211,9 @@ def read_keys(raw: Raw, dataset: Dataset) -> tuple[pl.DataFrame, dict[str, str]]
         raise _refused(raw, "an invalid header") from error
     except (pa.ArrowException, pl.exceptions.PolarsError, OSError, ValueError) as error:
         raise _refused(raw, str(error).split("\n", 1)[0][:200] or type(error).__name__) from error
+    tables = [layout.config for layout in tasks.layouts(dataset.task)]
     known = (
-        pl.col("split").is_in(splits_of_keys(dataset))
+        pl.col("split").is_in(dataset.task.splits if len(tables) == 1 else tables)
         & pl.col("change").is_in([*CHANGES, *NOT_MADE])
         & (pl.col("record").is_null() == (pl.col("change") == "absent"))
         & (pl.col("records") >= 0)
@@ -220,12 +221,6 @@ def read_keys(raw: Raw, dataset: Dataset) -> tuple[pl.DataFrame, dict[str, str]]
     if len(unknown := keys.filter(~known.fill_null(value=False))):
         raise _refused(raw, f"a row that says nothing known: {shorten(str(unknown.row(0)), 200)}")
     return keys, content
-
-
-def splits_of_keys(dataset: Dataset) -> tuple[str, ...]:
-    """The splits of a dataset with one table, else its tables, as keys have them."""
-    layouts = tasks.layouts(dataset.task)
-    return dataset.task.splits if len(layouts) == 1 else tuple(layout.config for layout in layouts)
 
 
 def _refused(raw: Raw, found: str) -> SourceError:

@@ -128,8 +128,7 @@ def _declaration(definition: Definition) -> Iterator[Gap]:
     dataset, where = definition.dataset, str(definition.entry.path)
     needs = [*dataset.needs.values(), *(version.needs for version in dataset.versions.values())]
     needs.append(tuple(dataset.training.values()))
-    unknown = {key for keys in needs for key in keys} - set(definition.source.files)
-    if unknown:
+    if unknown := {key for keys in needs for key in keys} - set(definition.source.files):
         yield Gap(
             f"{dataset.name} needs files that SOURCE lacks",
             where,

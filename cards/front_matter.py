@@ -226,8 +226,7 @@ def load_yaml(text: str) -> tuple[Any, yaml.Node | None]:
         raise ValueError(f"{len(text):,} characters, more than {limits.MAX_FRONT_MATTER:,}")
     loader = _CountingLoader(text)
     try:
-        node = loader.get_single_node()
-        if node is None:
+        if (node := loader.get_single_node()) is None:
             return None, None
         _measure(node, {})
         return loader.construct_document(node), node

@@ -201,13 +201,11 @@ def bibtex(key: str) -> str:
     Raises ReleaseError for an unknown key, and for an entry with unbalanced braces.
     """
     text = CITATIONS.read_text("utf-8")
-    start = re.search(rf"(?m)^@\w+\{{{re.escape(key)},", text)
-    if start is None:
+    if (start := re.search(rf"(?m)^@\w+\{{{re.escape(key)},", text)) is None:
         raise ReleaseError(
             f"no entry {key!r} to cite", where=str(CITATIONS), todo="add it, or correct the key in the builder"
         )
-    end = _closing_brace(text, start.start())
-    if end is None:
+    if (end := _closing_brace(text, start.start())) is None:
         raise ReleaseError(f"unbalanced braces in the entry {key!r}", where=str(CITATIONS), todo="close its braces")
     return text[start.start() : end + 1]
 

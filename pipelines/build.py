@@ -307,9 +307,9 @@ def _dry_run(datasets: list[tuple[Definition, str]], settings: BuildSettings, or
             command.print_json(page.plan_to_json(plan))
             continue
         print(f"{plan.dataset} {version}: {plan.state}")
-        for file in plan.raw:
+        for file_name, file in plan.raw.items():
             where = "" if file.origin in {"missing", "by-hand"} else f"  {file.where}"  # the summary has the rest
-            print(f"  {file.origin:<10}{file.name}{where}")
+            print(f"  {file.origin:<10}{file_name}{where}")
         if org:
             print(f"  then publish it: embedding-datasets publish {plan.dataset}@{version} --org {org} --dry-run")
     log_missing_files(list_needs(lacking, settings.splits), settings.raw, settings.splits)

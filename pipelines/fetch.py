@@ -36,7 +36,7 @@ def main() -> int:
     from pipelines.process.stages import show_stages, stage
     from pipelines.process.tables import table
     from pipelines.raw.locations import locate
-    from pipelines.raw.missing_files import is_said, large_download, list_needs, log_missing_files, missing_file_of
+    from pipelines.raw.missing_files import is_said, large_download, list_needs, log_missing_files
 
     settings = command.raw_settings(options)
     datasets = command.resolve_datasets(options.names or ["all", "training"])
@@ -64,7 +64,7 @@ def main() -> int:
             with show_stages(f"file {number} of {len(sources)}"), stage(f"{source.name}/{source.files[key].name}"):
                 file = locate(source, key, settings)
         except DatasetError as error:
-            missing = missing_file_of(error) if len(sources) > 1 else None
+            missing = error.missing if len(sources) > 1 else None
             if missing is None or not is_said(error, failed):
                 command.print_error(error)
             if missing is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -66,14 +67,14 @@ class BuildPlan:
     """What a build would do.
 
     state: `up to date`, `would build`, `would download and build`, or `impossible` where a raw file is missing. raw: where
-    each raw file would come from; none for a golden sample.
+    each raw file would come from, by its name in the source; none for a golden sample.
     """
 
     dataset: str
     version: str
     state: str
     release_dir: Path
-    raw: tuple[PlannedFile, ...]
+    raw: Mapping[str, PlannedFile]
 
 
 def make(definition: Definition, version: str, settings: BuildSettings) -> BuildResult:
@@ -139,9 +140,10 @@ def plan_build(definition: Definition, version: str, settings: BuildSettings) ->
     require_complete(definition, version, sample=_is_sample(settings, definition))
     splits = requested_splits(definition, settings.splits)
     release_dir = settings.output / definition.dataset.name / version
-    keys = needed_files(definition, splits, version)
-    raw = () if settings.sample else tuple(plan_file(definition.source, key, settings.raw) for key in keys)
-    origins = {file.origin for file in raw}
+    source = definition.source
+    keys = () if settings.sample else needed_files(definition, splits, version)
+    raw = {source.files[key].name: plan_file(source, key, settings.raw) for key in keys}
+    origins = {file.origin for file in raw.values()}
     if origins & {"missing", "by-hand"}:
         state = "impossible"
     elif origins & {"download", "mirror"}:

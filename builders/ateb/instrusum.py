@@ -3,10 +3,9 @@
 import polars as pl
 
 from builders.raw_files import hub
-from builders.reading.archives import open_raw
-from builders.reading.json import read_json_array, read_json_lines
+from builders.reading.json import json_objects
 from builders.shaping.preferences import CLEAN_NOTES, pair_systems, rerank_pairs
-from builders.spec import Raw, RawFiles, Source, Tables, Version, dataset
+from builders.spec import RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Reranking
 
 # The commit could not be confirmed without an account.
@@ -51,17 +50,12 @@ def reranking(raw: RawFiles, *, clean: bool = False) -> Tables:
     corpus-id, score (Int64: 1 higher overall rating, 0 lower); top_ranked: query-id, corpus-ids (List(String): the two
     summaries). clean: drop pairs that would distort scores (builders.shaping.preferences).
     """
-    articles = _read_articles(raw["human_eval"]).with_row_index("number")
+    # An array or lines: the format of the gated file could not be confirmed.
+    read = pl.concat([pl.DataFrame(schema=COLUMNS), *json_objects(raw["human_eval"], COLUMNS)])
+    articles = read.with_row_index("number")
     pairs, _ = pair_systems(pl.concat([_select_ratings(articles, system) for system in SYSTEMS]), split="test")
     tables = rerank_pairs(pairs, split="test", clean=clean)
     return Tables(tables.frames, tables.dropped, {"articles": articles.height, **tables.observed})
-
-
-def _read_articles(raw: Raw) -> pl.DataFrame:
-    """The rated articles, from a JSON array or JSON lines: the format of the gated file could not be confirmed."""
-    with open_raw(raw) as file:
-        is_array = file.read(1) == b"["
-    return read_json_array(raw, COLUMNS) if is_array else read_json_lines(raw, COLUMNS)
 
 
 def _select_ratings(articles: pl.DataFrame, system: str) -> pl.DataFrame:

@@ -9,7 +9,6 @@ published. Here queries are drawn by hashes, BM25 is computed by the build, and 
 
 from collections.abc import Iterable, Iterator
 from functools import partial
-from pathlib import Path
 
 import polars as pl
 
@@ -100,7 +99,9 @@ def pool_hard_negatives(
     drawn = sample(asked, min(queries, asked.height) if is_part else queries, key="id", seed=seed, what="queries")
     qrels = whole["qrels"].collect().join(drawn, left_on="query-id", right_on="id", how="semi", maintain_order="left")
     size = corpus.select(pl.len()).collect(engine="streaming").item()
-    words = run_once((raw.checkpoints or raw.scratch) / "words", partial(_count, drawn["text"], whole["corpus"]))
+    words = run_once(
+        (raw.checkpoints or raw.scratch) / "words", partial(count, drawn["text"], _batches(whole["corpus"]))
+    )
     best = rank(drawn["text"], [words], depth=depth)
     rankings = [best.select(pl.col("passage").alias("place"), **{"query-id": drawn["id"].gather(best["query"])})]
     if not is_part:
@@ -125,10 +126,6 @@ def pool_hard_negatives(
         "relevant documents that no ranking has": unranked.height,
     }
     return Tables({config: {split: frame} for config, frame in frames.items()}, tables.dropped, observed)
-
-
-def _count(queries: pl.Series, corpus: pl.LazyFrame, folder: Path) -> None:
-    count(queries, _batches(corpus), folder)
 
 
 def _read_rankings(

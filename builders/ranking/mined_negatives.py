@@ -21,12 +21,11 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builders.errors import SourceError
 from builders.raw_files import RawFile, by_hand
-from builders.shaping.benchmark_index import INDEX_FILE, BenchmarkIndex, read_benchmark_index, read_header
+from builders.shaping.benchmark_index import INDEX_FILE, BenchmarkIndex, open_checked, read_benchmark_index, read_header
 from builders.shaping.contrastive import CLEANED, SPLIT, document_pool
 from builders.shaping.folding import fold_lists, fold_text_1
 from builders.shaping.measurements import measured_files
@@ -127,7 +126,9 @@ def read_lists(
 
     Raises SourceError for a file that is damaged, or of another format, model, pool or queries, or of other ranks.
     """
-    header, lists = _read_file(raw)
+    with open_checked(raw, lambda found: _refused(raw, "not a ranking of documents, or damaged", found=found)) as file:
+        header = read_ranking_header(file)
+        lists = pl.Series(file.read(columns=["candidates"])["candidates"], dtype=pl.List(pl.Int64))
     if header.format != FORMAT:
         raise _refused(raw, "another format", found=str(header.format), expected=str(FORMAT))
     if header.model not in models:
@@ -184,15 +185,6 @@ def _positives_of_shared_queries(rows: pl.DataFrame) -> dict[str, set[str]]:
     return {query: set(positives) for query, positives in shared.iter_rows()}
 
 
-def _read_file(raw: Raw) -> tuple[RankingHeader, pl.Series]:
-    try:
-        with pq.ParquetFile(raw.path, page_checksum_verification=True) as file:
-            header = read_ranking_header(file)
-            return header, pl.Series(file.read(columns=["candidates"])["candidates"], dtype=pl.List(pl.Int64))
-    except (pa.ArrowException, pl.exceptions.PolarsError, OSError, ValueError, KeyError, TypeError) as error:
-        raise _refused(raw, "not a ranking of documents, or damaged", found=_first_line(error)) from error
-
-
 def read_ranking_header(file: pq.ParquetFile) -> RankingHeader:
     """The header of a ranking.
 
@@ -235,10 +227,6 @@ def _describe(digest: Digest) -> str:
 
 def _between(ranks: tuple[int, int]) -> str:
     return f"ranks {ranks[0]} to {ranks[1]}"
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).split("\n", 1)[0][:200] or type(error).__name__
 
 
 def _refused(raw: Raw, what: str, *, found: str, expected: str | None = None) -> SourceError:

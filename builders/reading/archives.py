@@ -113,7 +113,7 @@ def tar_files(raw: Raw) -> Iterator[tuple[str, BinaryIO]]:
         try:
             file = stack.enter_context(_open_file(raw))
             archive, decompressed = _open_tar(raw, file, stack)
-            for name, stream in _tar_files(raw, archive, _size_of(file)):
+            for name, stream in _tar_files(raw, archive, os.fstat(file.fileno()).st_size):
                 yield name, io.BufferedReader(_CheckedReader(raw, file, stream, None), CHUNK)
             while decompressed is not None and decompressed.read(CHUNK):  # compares the checksum at its end
                 pass
@@ -201,7 +201,7 @@ def _open_member(
     if head.startswith(ZIP_MAGIC):
         return _open_zip_member(raw, member, stack.enter_context(zipfile.ZipFile(file))), None
     archive, decompressed = _open_tar(raw, file, stack)
-    return _open_tar_member(raw, member, archive, _size_of(file)), decompressed
+    return _open_tar_member(raw, member, archive, os.fstat(file.fileno()).st_size), decompressed
 
 
 def _open_tar(raw: Raw, file: io.BufferedReader, stack: ExitStack) -> tuple[tarfile.TarFile, igzip.IGzipFile | None]:
@@ -217,10 +217,6 @@ def _open_tar(raw: Raw, file: io.BufferedReader, stack: ExitStack) -> tuple[tarf
     # tarfile reads headers of any size into memory.
     bounded = cast("BinaryIO", _BoundedReads(archive, limits.MAX_RECORD))
     return stack.enter_context(tarfile.TarFile(fileobj=bounded)), decompressed
-
-
-def _size_of(file: io.BufferedReader) -> int:
-    return os.fstat(file.fileno()).st_size
 
 
 def _open_zip_member(raw: Raw, member: str, archive: zipfile.ZipFile) -> zipfile.ZipExtFile:
@@ -371,8 +367,7 @@ def take_members(raw: Raw, pattern: re.Pattern[str], folder: Path) -> list[TarMe
     others: list[str] = []
     folder.mkdir()
     for name, stream in tar_files(raw):
-        match = pattern.fullmatch(name)
-        if match is None:
+        if (match := pattern.fullmatch(name)) is None:
             others.append(name)
             continue
         if any(member.match.string == name for member in members):

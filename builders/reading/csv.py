@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any
 
@@ -34,15 +34,13 @@ def read_csv(
     separator: str = ",",
     header: bool = True,
     quotes: bool = True,
-    optional: Collection[str] = (),
 ) -> pl.DataFrame:
     r"""The named columns of a table of separated values.
 
     columns: String, Int64, Float64 or Boolean, found by their names in the header; other columns are ignored. Without a
     header they are all columns of the file, in its order.
     quotes: a field may be enclosed in ", and then hold separators, line ends and doubled quotes, all kept as they are;
-    otherwise a quote is an ordinary character. optional: numbers and booleans that may be empty, which is null. Strings are
-    never null: an empty field is "".
+    otherwise a quote is an ordinary character. Nothing is null: an empty field is "", and no number or boolean.
 
     Lines end in "\n" or "\r\n"; any other "\r" must be inside quotes. Blank lines are allowed only at the end of the file.
 
@@ -50,10 +48,10 @@ def read_csv(
     fields, a quote that is never closed or is inside an unquoted field, a value that does not have its column's type (see
     `builders.reading.values.cell_parser`), and text that is not UTF-8.
     """
-    schema = make_schema(columns, optional)
+    schema = make_schema(columns, ())
     rows = _rows(raw, separator, quotes=quotes)
     line, names = next(rows, (1, [])) if header else (1, list(schema))
-    parsers = _column_parsers(raw, line, names, schema, optional)
+    parsers = _column_parsers(raw, line, names, schema)
 
     def parse_row(row: list[str]) -> list[Any]:
         if len(row) != len(names):
@@ -67,9 +65,7 @@ def read_csv(
     return collect_rows(raw, rows, parse_row, schema)
 
 
-def _column_parsers(
-    raw: Raw, line: int, names: list[str], schema: pl.Schema, optional: Collection[str]
-) -> list[tuple[int, Callable[[str], Any]]]:
+def _column_parsers(raw: Raw, line: int, names: list[str], schema: pl.Schema) -> list[tuple[int, Callable[[str], Any]]]:
     """For each column its place among the names of the header, which is at a line, and what parses its cells."""
     for name in schema:
         if names.count(name) != 1:
@@ -80,7 +76,7 @@ def _column_parsers(
                 found=_list_names(names),
                 expected=_list_names(list(schema)),
             )
-    return [(names.index(name), cell_parser(dtype, name, optional=name in optional)) for name, dtype in schema.items()]
+    return [(names.index(name), cell_parser(dtype, name, optional=False)) for name, dtype in schema.items()]
 
 
 def split_rows(
@@ -129,15 +125,16 @@ def _rows(raw: Raw, separator: str, *, quotes: bool) -> Iterator[tuple[int, list
     plain = rf'[^"\r\n{re.escape(separator)}]*+'
     field = rf'(?:"(?:[^"]++|"")*+"|{plain})'
     well_quoted = re.compile(rf"{field}(?:{re.escape(separator)}{field})*+[\r\n]*+")
+    fields = (
+        'fields with quotes as in "he said ""no""", closed by the end of the file' if quotes else "fields on one line"
+    )
     start, blank = 1, 0  # the numbers of the row's first line, and of the first blank line
 
     def row_too_large() -> SourceError:
         return too_large(raw, f"line {start}", "a row", limits.MAX_RECORD)
 
     def invalid_row(error: csv.Error, row: str) -> SourceError:
-        return malformed(
-            raw, f"line {start}", "invalid row", found=f"{error}: {shorten(row)}", expected=_describe_fields(quotes)
-        )
+        return malformed(raw, f"line {start}", "invalid row", found=f"{error}: {shorten(row)}", expected=fields)
 
     with open_raw(raw) as file:
         lines = decode_lines(raw, file)
@@ -162,19 +159,13 @@ def _rows(raw: Raw, separator: str, *, quotes: bool) -> Iterator[tuple[int, list
                     f"line {start}",
                     "a stray quote",
                     found=shorten("".join(row_lines)),
-                    expected=_describe_fields(quotes),
+                    expected=fields,
                 )
             if row:
                 yield start, row
             else:
                 blank = blank or start
             start = last + 1
-
-
-def _describe_fields(quotes: bool) -> str:
-    return (
-        'fields with quotes as in "he said ""no""", closed by the end of the file' if quotes else "fields on one line"
-    )
 
 
 def _list_names(names: list[str]) -> str:
@@ -202,7 +193,7 @@ def read_loose_csv(raw: Raw, columns: Columns, *, separator: str = ",") -> pl.Da
     """
     schema = make_schema(columns, ())
     records = _records(raw, separator)
-    parsers = _column_parsers(raw, *next(records, (1, [])), schema, ())
+    parsers = _column_parsers(raw, *next(records, (1, [])), schema)
     return collect_rows(raw, records, lambda fields: [parse(fields[index]) for index, parse in parsers], schema)
 
 

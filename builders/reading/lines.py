@@ -74,8 +74,7 @@ def split_lines(pieces: Iterable[bytes], too_large: Callable[[int], Exception]) 
     """
     rest, count = b"", 0
     for piece in pieces:
-        end = piece.rfind(b"\n") + 1
-        if end:
+        if end := piece.rfind(b"\n") + 1:
             lines = io.BytesIO(rest + piece[:end]).readlines()
             rest, count = piece[end:], count + len(lines)
             yield lines

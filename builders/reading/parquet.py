@@ -48,8 +48,7 @@ def read_parquet(raw: Raw, columns: Columns, *, optional: Collection[str] = ()) 
     frame = pl.DataFrame(table)
     records = pl.Series(np.arange(1, frame.height + 1))
     for name, dtype in schema.items():
-        nulls = list(_first_nulls(frame[name], dtype, name, records, optional))
-        if nulls:
+        if nulls := list(_first_nulls(frame[name], dtype, name, records, optional)):
             record, path, expected = min(nulls, key=lambda null: null[0])
             raise malformed(raw, f"record {record}", f"{path} is null", found="null", expected=expected)
     return frame

@@ -2,7 +2,7 @@
 
 import pickle
 import pickletools
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from types import SimpleNamespace
 from typing import Any, NoReturn
@@ -88,14 +88,12 @@ def _corrupt(raw: Raw, error: Exception) -> SourceError:
     )
 
 
-def pickle_members(
-    raw: Raw, columns: Columns, *, optional: Collection[str] = (), unit: str = "record"
-) -> Iterator[tuple[str, dict[str, Any]]]:
+def pickle_members(raw: Raw, columns: Columns, *, unit: str = "record") -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield name and record of each member of a pickle that is one dict of dicts, {"name": {...}, ...}, in its order.
 
-    columns, optional: what every record must hold, under the rules of `builders.reading.json_lines`; `pl.Struct({})` accepts
-    every object. Keys that no column names stay in the record, unchecked. unit: what a member is called in errors. `raw.limit`
-    counts members.
+    columns: what every record must hold, under the rules of `builders.reading.json_lines`; `pl.Struct({})` accepts every
+    object. Keys that no column names stay in the record, unchecked. unit: what a member is called in errors. `raw.limit` counts
+    members.
 
     Raises SourceError as `read_pickle` does, for a pickle that is not a dict, for a name that is not a text, and for a record
     that does not match its columns, worded as the JSON readers word it and located by name: "record 'Candide'".
@@ -104,7 +102,7 @@ def pickle_members(
     check_record(raw, "", members, {})
     for number, (name, record) in enumerate(islice(members.items(), raw.limit), 1):
         check_record(raw, f"{unit} {number}", {"name": name}, {"name": pl.String()})
-        check_record(raw, f"{unit} {shorten(name)}", record, columns, optional=optional)
+        check_record(raw, f"{unit} {shorten(name)}", record, columns)
         yield name, record
 
 

@@ -154,7 +154,7 @@ def _paths(path: str, dtype: Type) -> Iterator[str]:
         raise TypeError(f"{path}: {dtype} is not supported; use String, Int64, Float64, Boolean, List or Struct")
 
 
-def check_record(raw: Raw, location: str, record: Any, columns: Columns, *, optional: Collection[str] = ()) -> None:
+def check_record(raw: Raw, location: str, record: Any, columns: Columns) -> None:
     """Check one record, of parsed JSON or a pickle, against columns, under the rules of `check_values`.
 
     location: the place of the record in the file, for the error. The type `pl.Struct({})` accepts every object. Texts must be
@@ -163,7 +163,7 @@ def check_record(raw: Raw, location: str, record: Any, columns: Columns, *, opti
     Raises SourceError for the first value that does not match.
     """
     try:
-        check_values([record], pl.Struct(make_schema(columns, optional)), "", optional, check_unicode=True)
+        check_values([record], pl.Struct(make_schema(columns, ())), "", (), check_unicode=True)
     except MismatchError as mismatch:
         raise mismatch_error(raw, location, mismatch) from mismatch
 
@@ -245,16 +245,14 @@ def cell_parser(dtype: Type, name: str, *, optional: bool) -> Callable[[str], An
     parsers: dict[Type, Callable[[str], Any]] = {
         pl.Int64: _parse_integer, pl.Float64: _parse_number, pl.Boolean: BOOLEANS.get
     }  # fmt: skip
-    parser = parsers.get(dtype.base_type())
-    if parser is None:
+    if (parser := parsers.get(dtype.base_type())) is None:
         raise TypeError(f"column {name}: a table cannot hold {dtype}")
     expected = describe_type(dtype)
 
     def parse(text: str) -> Any:
         if not text and optional:
             return None
-        value = parser(text)
-        if value is None:
+        if (value := parser(text)) is None:
             raise MismatchError(f"{name} has the wrong type", found=shorten(text), expected=expected)
         return value
 

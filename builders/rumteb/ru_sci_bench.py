@@ -169,8 +169,7 @@ def _add_texts(labels: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
 
 def _sample(papers: pl.DataFrame, size: int, rubrics: Mapping[str, str], seed: str) -> pl.DataFrame:
     """`size` papers of each rubric. Raises RecipeError for a rubric with fewer papers, or none."""
-    absent = set(range(len(rubrics))) - set(papers["label"])
-    if absent:
+    if absent := set(range(len(rubrics))) - set(papers["label"]):
         raise too_few("rows", f"none of class {label_names(rubrics)[min(absent)]!r}", f"{size} rows of each class")
     return sample_per_class(papers, size, by="label", key="id", seed=seed)
 

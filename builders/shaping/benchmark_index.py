@@ -8,8 +8,10 @@ docs/contamination.md describes the file. Read here are its columns of hashes of
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 
 import polars as pl
@@ -40,9 +42,19 @@ def read_header(metadata: Mapping[bytes, bytes] | None, key: bytes) -> bytes:
     return found[key]
 
 
+@contextmanager
+def open_checked(raw: Raw, refuse: Callable[[str], SourceError]) -> Iterator[pq.ParquetFile]:
+    """A Parquet file of ours whose pages are verified. refuse: the error for what is wrong with it, from words for that."""
+    try:
+        with pq.ParquetFile(raw.path, page_checksum_verification=True) as file:
+            yield file
+    except (pa.ArrowException, pl.exceptions.PolarsError, OSError, ValueError, LookupError, TypeError) as error:
+        raise refuse(str(error).split("\n", 1)[0][:200] or type(error).__name__) from error
+
+
 KEY = b"embedding-datasets.contamination-index"
 FORMATS = (1, 2)  # the second has more columns, which are not read here
-KINDS = ("exact", "folded")
+KINDS = ("exact", "folded")  # the strictest first
 NOT_TESTED = ("train", "validation")  # splits of the index that no benchmark scores
 MIN_WORDS = 5  # of a text that is looked up: shorter ones are in every corpus and prove nothing
 FILE = "benchmark-index.parquet"
@@ -94,24 +106,19 @@ class BenchmarkIndex:
         return self.kinds_of(texts).is_not_null()
 
 
-def read_benchmark_index(raw: Raw, kinds: tuple[str, ...] = KINDS) -> BenchmarkIndex:
+def read_benchmark_index(raw: Raw) -> BenchmarkIndex:
     """The hashes of an index that are of texts of MIN_WORDS words or more, in tables that a benchmark scores.
-
-    kinds: those to look up, of KINDS, the strictest first.
 
     Raises SourceError for a file that is damaged, of another format, or not an index.
     """
-    try:
-        with pq.ParquetFile(raw.path, page_checksum_verification=True) as file:
-            header = json.loads(read_header(file.metadata.metadata, KEY))
-            if header["format"] not in FORMATS:
-                raise _refused(raw, f"format {header['format']}")
-            tested = [number for number, table in enumerate(header["tables"]) if table["split"] not in NOT_TESTED]
-            frame = pl.DataFrame(file.read(columns=["table", "n_words", *kinds]))
-    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
-        raise _refused(raw, str(error).split("\n", 1)[0][:200] or type(error).__name__) from error
+    with open_checked(raw, partial(_refused, raw)) as file:
+        header = json.loads(read_header(file.metadata.metadata, KEY))
+        if header["format"] not in FORMATS:
+            raise _refused(raw, f"format {header['format']}")
+        tested = [number for number, table in enumerate(header["tables"]) if table["split"] not in NOT_TESTED]
+        frame = pl.DataFrame(file.read(columns=["table", "n_words", *KINDS]))
     rows = frame.filter(pl.col("table").is_in(tested) & (pl.col("n_words") >= MIN_WORDS))
-    return BenchmarkIndex({kind: rows[kind].filter(rows[kind] != 0).unique().sort() for kind in kinds})
+    return BenchmarkIndex({kind: rows[kind].filter(rows[kind] != 0).unique().sort() for kind in KINDS})
 
 
 def find_matches(rows: pl.DataFrame, config: str, split: str, index: BenchmarkIndex) -> tuple[Reported, ...]:

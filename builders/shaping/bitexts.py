@@ -55,14 +55,9 @@ def read_translations(files: Mapping[str, Raw]) -> Iterator[pl.DataFrame]:
 
 def measure_bitext(bitext: Bitext, inputs: tuple[str, ...], *, cosines: bool = True) -> tuple[Measurement, ...]:
     """The measurements of a bitext: the lengths of its texts and the cosines of its pairs. inputs: keys of its raw files."""
-    lengths = measure_tokens(inputs, partial(texts_of_bitext, bitext))
+    lengths = measure_tokens(inputs, partial(texts_to_measure, (_pair_set(bitext),), bitext.source))
     of_pairs = measure_cosines((*inputs, "tokens"), partial(pairs_of_bitext, bitext))
     return (lengths, of_pairs) if cosines else (lengths,)
-
-
-def texts_of_bitext(bitext: Bitext, files: Mapping[str, Raw]) -> Iterator[pl.DataFrame]:
-    """The texts whose lengths build_bitext looks up, in batches for a measurement: text (String)."""
-    return texts_to_measure((_pair_set(bitext),), bitext.source, files)
 
 
 def pairs_of_bitext(bitext: Bitext, files: Mapping[str, Raw]) -> Iterator[pl.DataFrame]:

@@ -9,18 +9,17 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from builders.errors import SourceError
 from builders.raw_files import RawFile, by_hand
 from builders.reading.values import shorten
-from builders.shaping.benchmark_index import read_header
+from builders.shaping.benchmark_index import open_checked, read_header
 from builders.shaping.folding import hash_messages
 from builders.shaping.rows import drop, drop_from_lists
 from builders.spec import Dropped, Measurement, Raw
@@ -105,16 +104,13 @@ def read_columns(raw: Raw) -> tuple[dict[str, Any], Array, Array]:
 
     Raises SourceError for a file that is damaged, of another format, or not one.
     """
-    try:
-        with pq.ParquetFile(raw.path, page_checksum_verification=True) as file:
-            described: dict[str, Any] = json.loads(read_header(file.metadata.metadata, KEY))
-            keys, values = (file.read(columns=[name]).column(0).to_numpy() for name in ("key", "value"))
-            if described["format"] != FORMAT:
-                raise _refused(raw, f"format {described['format']}")
-            if described["content"] != content_digest(keys, values):
-                raise _refused(raw, "columns that do not have their digest")
-    except (pa.ArrowException, OSError, ValueError, LookupError, TypeError) as error:
-        raise _refused(raw, str(error).split("\n", 1)[0][:200] or type(error).__name__) from error
+    with open_checked(raw, partial(_refused, raw)) as file:
+        described: dict[str, Any] = json.loads(read_header(file.metadata.metadata, KEY))
+        keys, values = (file.read(columns=[name]).column(0).to_numpy() for name in ("key", "value"))
+        if described["format"] != FORMAT:
+            raise _refused(raw, f"format {described['format']}")
+        if described["content"] != content_digest(keys, values):
+            raise _refused(raw, "columns that do not have their digest")
     return described, keys, values
 
 

@@ -68,5 +68,6 @@ def contrastive(raw: RawFiles, *, rows: int = 500_000, negatives: int = 7, clean
         positives=pl.concat_list("pseudo_doc"),
         negatives=pl.lit([], pl.List(pl.String)),
     )
-    index = read_benchmark_index(raw.whole("index"))
-    return make_pairs(pairs, CONFIG, index, size=rows, negatives=negatives, clean=clean)
+    return make_pairs(
+        pairs, CONFIG, read_benchmark_index(raw.whole("index")), size=rows, negatives=negatives, clean=clean
+    )

@@ -62,5 +62,6 @@ def contrastive(raw: RawFiles, *, rows: int = 100_000, negatives: int = 7, clean
         positives="pos",
         negatives="neg",
     )
-    index = read_benchmark_index(raw.whole("index"))
-    return make_pairs(read, CONFIG, index, size=rows, negatives=negatives, clean=clean)
+    return make_pairs(
+        read, CONFIG, read_benchmark_index(raw.whole("index")), size=rows, negatives=negatives, clean=clean
+    )

@@ -96,5 +96,5 @@ def plan_to_json(plan: BuildPlan) -> dict[str, Any]:
         "version": plan.version,
         "state": plan.state,
         "path": str(plan.release_dir),
-        "raw": [{"name": file.name, "origin": file.origin, "where": file.where} for file in plan.raw],
+        "raw": [{"name": name, "origin": file.origin, "where": file.where} for name, file in plan.raw.items()],
     }

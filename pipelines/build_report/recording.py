@@ -14,7 +14,7 @@ from pipelines.build_report.records import State, update_report
 from pipelines.build_report.redaction import Failure, report_error
 from pipelines.process.installation import ROOT
 from pipelines.process.terminal import summary_level
-from pipelines.raw.missing_files import is_said, list_needs, missing_file_of, missing_files_summary
+from pipelines.raw.missing_files import is_said, list_needs, missing_files_summary
 from pipelines.raw.settings import RawSettings
 
 # Called once a dataset, in their order: state, the manifest of its release, and what failed.
@@ -88,7 +88,7 @@ def _log_failure(name: str, error: DatasetError, unavailable: set[str], *, sever
 
     unavailable: the files that could not be downloaded so far; the reason of the first time is logged in full.
     """
-    missing = missing_file_of(error) if several else None
+    missing = error.missing if several else None
     if missing is None or not is_said(error, unavailable):
         logger.error("%s", error)
     else:
@@ -108,7 +108,7 @@ def _summary(
     lacking: list[tuple[Definition, str]] = []
     failed: list[MissingFile] = []
     for (definition, version), (state, error) in zip(datasets, ended, strict=True):
-        missing = missing_file_of(error) if error is not None and raw is not None else None
+        missing = error.missing if error is not None and raw is not None else None
         states.append((f"{definition.dataset.name}@{version}", state, "" if missing or not error else error.what))
         if missing is not None:
             lacking.append((definition, version))

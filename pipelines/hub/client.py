@@ -314,8 +314,6 @@ def _answered(error: HfHubHTTPError) -> Trouble:
     status = response.status_code
     words = f"the Hub answered {status} {response.reason_phrase}" + (f": {message[:300]}" if message else "")
     seconds, remaining = retry_after(response.headers), REMAINING.search(response.headers.get("RateLimit", ""))
-    if (
-        seconds is None and remaining is not None and remaining[1] == "0"
-    ):  # without a Retry-After, a spent limit says it
+    if seconds is None and remaining is not None and remaining[1] == "0":  # a spent limit says it as well
         seconds = float(remaining[2])
     return Trouble(words, status, is_passing(status), seconds)

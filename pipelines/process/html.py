@@ -22,9 +22,7 @@ def html_environment(folder: Path) -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["number"] = markdown.number
-    environment.filters["percent"] = markdown.share_text
-    environment.filters["code_spans"] = _code_spans
+    environment.filters |= {"number": markdown.number, "percent": markdown.share_text, "code_spans": _code_spans}
     return environment
 
 

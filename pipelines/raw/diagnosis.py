@@ -23,7 +23,7 @@ from pipelines.process import installation
 from pipelines.process.tables import wrap
 from pipelines.process.terminal import format_size
 from pipelines.raw.mirrors import VARIABLE, FolderMirror, HubMirror, Mirror, WebMirror, configured_mirrors
-from pipelines.raw.requests import HUB, file_url, https_check, hub_token, user_agent
+from pipelines.raw.requests import HUB, client_options, file_url, hub_token
 from pipelines.raw.settings import stored_file
 
 if TYPE_CHECKING:
@@ -60,10 +60,9 @@ def _ask(method: str, url: str, token: str | None) -> httpx.Response | str:
     """The answer to one request, or in words why there is none. A redirect is not followed, so the token goes nowhere else."""
     import httpx
 
-    headers = {"User-Agent": user_agent()} | ({"Authorization": f"Bearer {token}"} if token else {})
-    hooks = {"request": [https_check("the Hub", url, "set HF_ENDPOINT to an https address")]}
     try:
-        with httpx.Client(timeout=SECONDS, headers=headers, event_hooks=hooks) as client:
+        options = client_options("the Hub", url, token, "set HF_ENDPOINT to an https address")
+        with httpx.Client(timeout=SECONDS, **options) as client:
             return client.request(method, url)
     except SourceError as error:
         return error.what
@@ -130,8 +129,7 @@ def _python() -> Line:
 
 def _packages() -> Iterator[Line]:
     for name in NEEDED:
-        version = _version(name)
-        if version is None:
+        if (version := _version(name)) is None:
             yield Line(name, "problem", "not installed", "python -m pip install -e . in a checkout")
         else:
             yield Line(name, "ok", version)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import platformdirs
@@ -42,22 +43,10 @@ class Digest:
 
 
 @dataclass(frozen=True)
-class _FileState:
-    """What identifies an unchanged file: a cached digest holds as long as all of it is the same."""
-
-    path: str
-    member: str | None
-    size: int
-    mtime_ns: int
-    ctime_ns: int
-    inode: int
-
-
-@dataclass(frozen=True)
 class _CachedDigest:
-    """The content of one file of the digest cache. of: the state of the file when it was hashed."""
+    """The content of one file of the digest cache. of: the state of the file when it was hashed, as `_file_state` gives it."""
 
-    of: _FileState
+    of: dict[str, Any]
     digest: Digest
 
 
@@ -107,11 +96,11 @@ def hash_file(raw: Raw, cache: Path, *, git_blob: bool = False) -> Digest:
     cached = _read_cached(_cache_path(cache, state), state)
     if cached is not None and (cached.git_blob or not git_blob):
         return cached
-    size = state.size if raw.member is None else None
+    size = state["size"] if raw.member is None else None
     digest = _hash(raw, size, git_blob=git_blob)
     if git_blob and digest.git_blob is None:  # the first pass found the size of the archive's member
         digest = _hash(raw, digest.bytes, git_blob=True)
-    if time.time_ns() - state.mtime_ns > TIMESTAMP_RESOLUTION:
+    if time.time_ns() - state["mtime_ns"] > TIMESTAMP_RESOLUTION:
         _write_cached(_cache_path(cache, state), state, digest)
     return digest
 
@@ -131,7 +120,8 @@ def _hash(raw: Raw, size: int | None, *, git_blob: bool) -> Digest:
     return hasher.digest()
 
 
-def _file_state(raw: Raw) -> _FileState:
+def _file_state(raw: Raw) -> dict[str, Any]:
+    """What identifies an unchanged file: a cached digest holds as long as all of it is the same."""
     try:
         path = str(raw.path.resolve())
         status = raw.path.stat()
@@ -139,15 +129,16 @@ def _file_state(raw: Raw) -> _FileState:
         raise SourceError(
             f"{raw.name} cannot be read", where=str(raw.path), found=error.strerror or str(error)
         ) from error
-    return _FileState(path, raw.member, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+    times = {"mtime_ns": status.st_mtime_ns, "ctime_ns": status.st_ctime_ns}
+    return {"path": path, "member": raw.member, "size": status.st_size, **times, "inode": status.st_ino}
 
 
-def _cache_path(cache: Path, state: _FileState) -> Path:
-    key = hashlib.sha256(json.dumps([state.path, state.member]).encode()).hexdigest()
+def _cache_path(cache: Path, state: dict[str, Any]) -> Path:
+    key = hashlib.sha256(json.dumps([state["path"], state["member"]]).encode()).hexdigest()
     return cache / f"{key[:32]}.json"
 
 
-def _read_cached(path: Path, state: _FileState) -> Digest | None:
+def _read_cached(path: Path, state: dict[str, Any]) -> Digest | None:
     try:
         cached = msgspec.json.decode(path.read_bytes(), type=_CachedDigest)
     except (OSError, *INVALID_JSON):
@@ -155,7 +146,7 @@ def _read_cached(path: Path, state: _FileState) -> Digest | None:
     return cached.digest if cached.of == state else None
 
 
-def _write_cached(path: Path, state: _FileState, digest: Digest) -> None:
+def _write_cached(path: Path, state: dict[str, Any], digest: Digest) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, json.dumps(asdict(_CachedDigest(state, digest))))
@@ -165,8 +156,7 @@ def _write_cached(path: Path, state: _FileState, digest: Digest) -> None:
 
 def default_cache() -> Path:
     """EMBEDDING_DATASETS_CACHE, or else the directory where this system keeps a user's caches."""
-    configured = os.environ.get("EMBEDDING_DATASETS_CACHE")
-    if configured:
+    if configured := os.environ.get("EMBEDDING_DATASETS_CACHE"):
         return Path(configured).expanduser().absolute()
     return Path(platformdirs.user_cache_dir("embedding-datasets"))
 

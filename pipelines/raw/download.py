@@ -24,12 +24,11 @@ from pipelines.raw.digests import CHUNK, Digest, disk_errors
 from pipelines.raw.partial_files import FileVersion, PartialFile
 from pipelines.raw.pins import HEAD, Pin, placeholder_error, read_head, require_content, wrong_file_error
 from pipelines.raw.requests import (
+    client_options,
     describe_end,
     describe_wait,
-    https_check,
     network_hint,
     seconds_before_retry,
-    user_agent,
 )
 
 if TYPE_CHECKING:
@@ -109,8 +108,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     text = headers.get("Retry-After", "").strip()
     if text.isascii() and text.isdecimal():
         return float(text)
-    date = _parse_date(text)
-    if date is None:
+    if (date := _parse_date(text)) is None:
         return None
     now = _parse_date(headers.get("Date", "")) or datetime.now(UTC)
     return max(0.0, (date - now).total_seconds())
@@ -285,9 +283,10 @@ def _chunks(path: Path, size: int) -> Iterator[bytes]:
 
 def _keep(request: DownloadRequest, part: PartialFile, digest: Digest, target: Path) -> None:
     """Put a complete file in its place. Raises SourceError, and deletes the file, where it is not the pinned one."""
-    head, todo = read_head(part.path), request.wrong_content_hint
     try:
-        require_content(request.name, request.url, head, digest, request.pin, todo=todo)
+        require_content(
+            request.name, request.url, read_head(part.path), digest, request.pin, todo=request.wrong_content_hint
+        )
     except SourceError:
         part.discard()
         raise
@@ -336,15 +335,11 @@ def open_client(request: DownloadRequest, patience: Patience) -> httpx.Client:
     """A client for a file: with the user's token, sent to the host of its URL alone, and refusing redirects to other schemes."""
     import httpx
 
-    headers = {"Accept-Encoding": "identity", "User-Agent": user_agent()}
-    if request.token is not None:
-        headers["Authorization"] = f"Bearer {request.token}"
-    hooks: dict[str, list[Callable[..., Any]]] = {
-        "request": [https_check(request.name, request.url, request.alternative)]
-    }
+    options = client_options(request.name, request.url, request.token, request.alternative)
+    options["headers"]["Accept-Encoding"] = "identity"
     timeout = httpx.Timeout(patience.read, connect=patience.connect)
     limits = httpx.Limits(max_keepalive_connections=0)  # each attempt has its own connection: see _open_stream
-    return httpx.Client(follow_redirects=True, timeout=timeout, headers=headers, event_hooks=hooks, limits=limits)
+    return httpx.Client(follow_redirects=True, timeout=timeout, limits=limits, **options)
 
 
 def _attempt(
@@ -376,8 +371,7 @@ def _attempt(
         total = _receive(response, request, part, patience, bar)
     if total is not None and part.size < total:
         head, size = read_head(part.path), part.size
-        error = placeholder_error(request.name, request.url, head, size, todo=request.alternative)
-        if error is not None:
+        if (error := placeholder_error(request.name, request.url, head, size, todo=request.alternative)) is not None:
             part.discard()
             raise error
         return _TemporaryFailure(f"the connection closed after {format_size(size)} of {format_size(total)}")
@@ -511,10 +505,9 @@ def _gave_up(
 
 def _failed(request: DownloadRequest, found: str, todo: str) -> SourceError:
     # Masked here too: a program that uses the package may log what a server echoes.
-    error = SourceError(
+    return SourceError(
         f"{request.name} could not be downloaded", where=request.url, found=mask_tokens(found)[:MAX_QUOTED], todo=todo
-    )
-    return error.lacking(request.name, "unavailable")
+    ).lacking(request.name, "unavailable")
 
 
 def _describe(error: Exception) -> str:

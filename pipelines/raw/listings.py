@@ -1,7 +1,6 @@
 """The files of a repository at one commit, as the Hub or GitHub lists them: sizes and digests without a byte of data."""
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
@@ -14,7 +13,7 @@ from builders.raw_files import GitHub, Hub, Location
 from builders.spec import Source
 from pipelines.process.safe_text import safe_text
 from pipelines.raw.download import is_passing
-from pipelines.raw.requests import https_check, hub_token, user_agent
+from pipelines.raw.requests import client_options, hub_token
 from pipelines.raw.settings import RawSettings, stored_file
 
 LIMIT = 30  # seconds for an answer
@@ -45,12 +44,10 @@ def list_repository(location: Hub | GitHub, settings: RawSettings) -> Listing:
     """The files of the repository of a location, at its commit."""
     import httpx
 
-    token = hub_token() if isinstance(location, Hub) else None
-    headers, url = {"User-Agent": user_agent()}, _list_url(location, settings)
-    headers |= {"Authorization": f"Bearer {token}"} if token else {}
-    hooks: dict[str, list[Callable[..., Any]]] = {"request": [https_check(location.repo, url, "")]}
+    url = _list_url(location, settings)
+    options = client_options(location.repo, url, hub_token() if isinstance(location, Hub) else None)
     try:  # a repository that has another name now redirects; httpx sends the token to no other host
-        with httpx.Client(headers=headers, timeout=LIMIT, follow_redirects=True, event_hooks=hooks) as client:
+        with httpx.Client(timeout=LIMIT, follow_redirects=True, **options) as client:
             answer = client.get(url).raise_for_status().json()
         return _read_hub(answer, location) if isinstance(location, Hub) else _read_github(answer, location)
     except httpx.HTTPStatusError as error:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from huggingface_hub import constants
 
 from builders.errors import MissingReason, SourceError, UsageError
-from builders.raw_files import ByHand, GitHub, Hub, Location, Member, RawFile
+from builders.raw_files import ByHand, GitHub, Hub, Location, Member
 from builders.reading.archives import open_raw
 from builders.spec import Raw, Source
 from cards.manifest import RawEntry
@@ -28,7 +28,7 @@ from pipelines.raw.mirror_downloads import explain_failure, fetch_from_mirrors, 
 from pipelines.raw.mirrors import find_in_folders
 from pipelines.raw.pins import HEAD, LockEntry, record_entry, require_content
 from pipelines.raw.requests import HUB, file_url, hub_token
-from pipelines.raw.settings import FileRequest, RawSettings, copy_requests, make_request
+from pipelines.raw.settings import FileRequest, RawSettings, copy_requests, make_request, stored_file
 
 
 def missing_reason(location: Location) -> Literal["offline", "gated", "by hand"]:
@@ -69,15 +69,6 @@ def missing_file_error(request: FileRequest) -> SourceError:
     what, todo = f"{request.name} not found, and --offline is set", f"{placement(request)}, or run without --offline"
     error = SourceError(what, where=file_url(location), found=found, expected=expected, todo=todo)
     return error.lacking(request.name, missing_reason(location))
-
-
-def nested_archive_error(request: FileRequest) -> SourceError:
-    """The error for an archive inside another archive, which is read only where a user has extracted it."""
-    path = request.local_paths[0] if request.local_paths else Path("DIR", request.source.name, request.file.name)
-    return SourceError(
-        f"{request.name} is an archive inside another archive, which cannot be read in place",
-        todo=f"extract it and put it at {path}" + ("" if request.local_paths else ", and pass --raw-dir DIR"),
-    )
 
 
 def publisher_request(request: FileRequest) -> DownloadRequest:
@@ -133,17 +124,20 @@ class LocatedFile:
 
 @dataclass(frozen=True)
 class PlannedFile:
-    """Where a raw file would come from; with `by-hand` and `missing`, locate() would fail.
+    """Where a raw file would come from, or the archive that contains it; with `by-hand` and `missing`, locate() would fail.
 
-    name: as in its source. file: what is read or downloaded: the raw file, or the archive that contains it. where: the path to
-    read, the URL to download, or what to do. bytes: the size of `file`, as far as it is known.
+    name: of what is read or downloaded, `<source>/<name>`. where: the path to read, the URL to download, or what to do. bytes:
+    its size, if the source or the lock file gives it. gated: whether its terms must be accepted first. made_by: the command of
+    this package that makes it, where it is not here.
     """
 
+    source: str
     name: str
-    file: RawFile
     origin: Origin | Literal["by-hand", "missing"]
     where: str
     bytes: int | None
+    gated: bool
+    made_by: str
 
 
 @dataclass(frozen=True)
@@ -209,13 +203,20 @@ def plan_file(source: Source, key: str, settings: RawSettings) -> PlannedFile:
         requests.append(request)
     for origin, present, path in _local_paths(requests):
         if path is not None:
-            return PlannedFile(file.name, present.file, origin, str(path), present.size)
-    location, size = request.file.location, request.size
+            return _planned(present, origin, str(path))
+    location = request.file.location
     if isinstance(location, ByHand):
-        return PlannedFile(file.name, request.file, "by-hand", by_hand_instructions(location, request), size)
+        return _planned(request, "by-hand", by_hand_instructions(location, request), location.made_by)
     if settings.offline:
-        return PlannedFile(file.name, request.file, "missing", placement(request), size)
-    return PlannedFile(file.name, request.file, "download", file_url(location) or "", size)
+        return _planned(request, "missing", placement(request))
+    return _planned(request, "download", file_url(location) or "")
+
+
+def _planned(
+    request: FileRequest, origin: Origin | Literal["by-hand", "missing"], where: str, made_by: str = ""
+) -> PlannedFile:
+    gated = missing_reason(stored_file(request.file).location) == "gated"
+    return PlannedFile(request.source.name, request.name, origin, where, request.size, gated, made_by)
 
 
 def _local_paths(requests: Sequence[FileRequest]) -> Iterator[tuple[Origin, FileRequest, Path | None]]:
@@ -316,12 +317,15 @@ def _find_copy(request: FileRequest, failure: SourceError) -> StoredFile | None:
 
 def _find_published(request: FileRequest) -> StoredFile:
     """Find a file below --raw-dir, in the cache, where it is published, or on a mirror; see find_stored."""
-    local = _find_in_raw_dir(request)
-    if local is not None:
+    if (local := _find_in_raw_dir(request)) is not None:
         digest = _verify(Raw(request.name, local), request, todo="remove or replace it, or pass another --raw-dir")
         return StoredFile(local, "raw-dir", digest, request.pin.has_digest)
     if isinstance(request.file.location, Member):
-        raise nested_archive_error(request)
+        place = request.local_paths[0] if request.local_paths else Path("DIR", request.source.name, request.file.name)
+        raise SourceError(
+            f"{request.name} is an archive inside another archive, which cannot be read in place",
+            todo=f"extract it and put it at {place}" + ("" if request.local_paths else ", and pass --raw-dir DIR"),
+        )
     path = request.cached_path
     if request.settings.offline or isinstance(request.file.location, ByHand):
         if _existing_file(path) is None:

@@ -8,16 +8,15 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Literal
 
 from builders.catalogue import Definition, entries, needed_files, requested_splits
-from builders.errors import DatasetError, MissingFile, MissingReason, SourceError
+from builders.errors import DatasetError, MissingFile, MissingReason
 from builders.raw_files import ByHand, Hub, RawFile
 from builders.spec import Source
 from pipelines.process.tables import WIDTH, wrap
 from pipelines.process.terminal import format_duration, format_size, summary_level
 from pipelines.raw.digests import default_cache
-from pipelines.raw.locations import Origin, locate, missing_reason, plan_file
+from pipelines.raw.locations import PlannedFile, locate, missing_reason, plan_file
 from pipelines.raw.requests import HUB, file_url
 from pipelines.raw.settings import RawSettings, make_request, stored_file
 
@@ -44,45 +43,15 @@ def list_needs(datasets: Iterable[tuple[Definition, str]], splits: tuple[str, ..
     return [NeededFiles(definition, version, requested_splits(definition, splits)) for definition, version in datasets]
 
 
-@dataclass(frozen=True)
-class PlannedDownload:
-    """A raw file, or a whole archive.
-
-    name: `<source>/<name>`. origin: where it would come from; `missing` where --offline is set. where: its path, its URL, or what
-    to do. bytes: its size, if the source or the lock file gives it. gated: whether its terms must be accepted first.
-    made_by: the command of this package that makes it, where it is not here.
-    """
-
-    source: str
-    name: str
-    origin: Origin | Literal["by-hand", "missing"]
-    where: str
-    bytes: int | None
-    gated: bool
-    made_by: str = ""
-
-
-def plan_downloads(needs: Iterable[NeededFiles], raw: RawSettings) -> list[PlannedDownload]:
+def plan_downloads(needs: Iterable[NeededFiles], raw: RawSettings) -> list[PlannedFile]:
     """The files that some datasets need, each once; nothing is opened.
 
     A member of an archive that lies somewhere by itself is a separate file.
 
     Raises SourceError for a directory in place of a file, UsageError where `raw_dir` does not exist.
     """
-    planned: dict[str, PlannedDownload] = {}
-    for need in needs:
-        source = need.definition.source
-        for key in need.keys:
-            plan = plan_file(source, key, raw)
-            name = f"{source.name}/{plan.file.name}"
-            gated = missing_reason(stored_file(plan.file).location) == "gated"
-            made = (
-                plan.file.location.made_by
-                if isinstance(plan.file.location, ByHand) and plan.origin == "by-hand"
-                else ""
-            )
-            planned[name] = PlannedDownload(source.name, name, plan.origin, plan.where, plan.bytes, gated, made)
-    return list(planned.values())
+    planned = (plan_file(need.definition.source, key, raw) for need in needs for key in need.keys)
+    return list({plan.name: plan for plan in planned}.values())
 
 
 SPEED = 10_000_000  # bytes a second from the network, for estimates
@@ -91,7 +60,7 @@ LARGE = 1_000_000_000  # bytes to download before which a person is asked
 
 def large_download(datasets: Iterable[tuple[Definition, str]], splits: tuple[str, ...] | None, raw: RawSettings) -> str:
     """What some datasets would download, where that is more than LARGE or of unknown size; empty where it is neither."""
-    plans: dict[str, PlannedDownload] = {}
+    plans: dict[str, PlannedFile] = {}
     for each in datasets:
         with suppress(DatasetError):  # the command says so when it comes to that dataset
             planned = plan_downloads(list_needs([each], splits), raw)
@@ -143,17 +112,10 @@ class MissingRawFile:
         return self.file.location.instructions if isinstance(self.file.location, ByHand) else None
 
 
-def missing_file_of(error: DatasetError) -> MissingFile | None:
-    """The raw file that an error says is missing."""
-    return error.missing if isinstance(error, SourceError) else None
-
-
 def is_said(error: DatasetError, before: Collection[str]) -> bool:
     """Whether the summary of missing files says all of an error, or an earlier error did. before: files that failed already."""
-    missing = missing_file_of(error)
-    if missing is None or not isinstance(error, SourceError):
-        return False
-    return missing.reason != "unavailable" or missing.name in before or error.repeated
+    missing = error.missing
+    return missing is not None and (missing.reason != "unavailable" or missing.name in before or error.repeated)
 
 
 def find_missing_files(
@@ -170,8 +132,7 @@ def find_missing_files(
         for key in need.keys:
             file, stored = source.files[key], stored_file(source.files[key])
             name = f"{source.name}/{stored.name}"
-            reason = _missing_reason(source, key, raw, reasons.get(name))
-            if reason is None:
+            if (reason := _missing_reason(source, key, raw, reasons.get(name))) is None:
                 continue
             size = make_request(source, stored, raw).size
             before = missing.get(name) or MissingRawFile(source, stored, reason, size, (), ())
@@ -247,7 +208,7 @@ ORIGINS = {
 }
 
 
-def download_page(plans: Sequence[PlannedDownload]) -> list[str]:
+def download_page(plans: Sequence[PlannedFile]) -> list[str]:
     """The plan as lines: the files by source, of a few sources each with its size and its address or path, then the totals.
 
     Of a series of files, the first and the last are named, and the address of the first. Names, addresses and paths stay whole.
@@ -289,7 +250,7 @@ def _size(size: int | None) -> str:
     return "size unknown" if size is None else format_size(size)
 
 
-def _counts(plans: Sequence[PlannedDownload]) -> str:
+def _counts(plans: Sequence[PlannedFile]) -> str:
     """ "to download 2 files, 3 MB; here 1 file, size unknown"."""
     sizes: dict[str, list[int | None]] = {
         word: [] for word in ("to download", "here", "on a mirror", "missing", "by hand", "made here")
@@ -368,8 +329,7 @@ def log_missing_files(
     failed: Collection[MissingFile] = (),
 ) -> None:
     """Log the summary of the raw files that some datasets lack, if there are any; parameters as for `missing_files_summary`."""
-    lines = missing_files_summary(needs, raw, splits, failed)
-    if lines:
+    if lines := missing_files_summary(needs, raw, splits, failed):
         logger.log(summary_level(failed=True), "\n".join(lines))
 
 

@@ -102,6 +102,7 @@ def _invalid(path: Path, found: str) -> SourceError:
 
 
 HEAD = 512  # bytes; enough to recognise an HTML page, a git-lfs pointer or a tar archive
+# What a git repository holds in place of a file in git-lfs begins so.
 LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 SIGNATURES = (
     (LFS_POINTER, "a git-lfs pointer"),
@@ -113,6 +114,14 @@ SIGNATURES = (
     (b"\x28\xb5\x2f\xfd", "zstd data"),
     (b"PAR1", "a Parquet file"),
     (b"%PDF", "a PDF document"),
+)
+# How texts begin, in lower case, behind a byte order mark and white space.
+TEXT_SIGNATURES = (
+    (b"<!doctype html", "an HTML page"),
+    (b"<html", "an HTML page"),
+    (b"{", "JSON"),
+    (b"[", "JSON"),
+    (b"<?xml", "an XML document"),
 )
 
 
@@ -129,34 +138,18 @@ def describe_content(head: bytes, size: int) -> str:
 
 def is_html(head: bytes) -> bool:
     """Whether a file begins like an HTML page."""
-    return _text_start(head).lower().startswith((b"<!doctype html", b"<html"))
-
-
-def is_lfs_pointer(head: bytes) -> bool:
-    """Whether a file is the pointer that a git repository holds in place of a file in git-lfs."""
-    return head.startswith(LFS_POINTER)
+    return _content_type(head) == "an HTML page"
 
 
 def _content_type(head: bytes) -> str:
-    for signature, content_type in SIGNATURES:
-        if head.startswith(signature):
-            return content_type
-    if head[257:262] == b"ustar":
-        return "a tar archive"
-    if is_html(head):
-        return "an HTML page"
-    if _text_start(head).startswith((b"{", b"[")):
-        return "JSON"
-    if _text_start(head).startswith(b"<?xml"):
-        return "an XML document"
+    text, tar = head.removeprefix(b"\xef\xbb\xbf").lstrip().lower(), ((b"ustar", "a tar archive"),)
+    for start, signatures in ((head, SIGNATURES), (head[257:], tar), (text, TEXT_SIGNATURES)):
+        for signature, content_type in signatures:
+            if start.startswith(signature):
+                return content_type
     if not head:
         return "an empty file"
     return "binary data" if b"\0" in head else "text"
-
-
-def _text_start(head: bytes) -> bytes:
-    """The first bytes without a byte order mark and leading whitespace."""
-    return head.removeprefix(b"\xef\xbb\xbf").lstrip()
 
 
 @dataclass(frozen=True)
@@ -266,7 +259,7 @@ def require_content(name: str, where: str, head: bytes, digest: Digest, pin: Pin
 def placeholder_error(name: str, where: str, head: bytes, size: int, *, todo: str) -> SourceError | None:
     """The error for a web page or a git-lfs pointer in place of a file, which is recognised without a digest; else None."""
     page = is_html(head) and not name.lower().endswith((".html", ".htm"))
-    if not page and not is_lfs_pointer(head):
+    if not page and not head.startswith(LFS_POINTER):
         return None
     return SourceError(
         f"{name} is not the file itself",

@@ -134,8 +134,7 @@ def judge(name: str, answer: Answer, pin: Pin, before: Remembered | None = None)
         if not size_fits:
             return Judgement("other size", f"{answer.bytes:,} bytes", f"{pin.bytes:,} bytes", compared)
     if not comparable and before is not None:
-        changed = _find_change(answer, before)
-        if changed is not None:
+        if (changed := _find_change(answer, before)) is not None:
             return Judgement("changed", *changed, compared)
         compared += ("ETag",) if before.etag and answer.version.etag else ()
     known = pin.bytes is not None or comparable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 import huggingface_hub
@@ -70,6 +70,12 @@ def https_check(name: str, url: str, todo: str) -> Callable[[httpx.Request], Non
             )
 
     return check
+
+
+def client_options(name: str, url: str, token: str | None, todo: str = "") -> dict[str, Any]:
+    """Options of an HTTP client: our name, the user's token, and https_check, with its parameters, before each request."""
+    headers = {"User-Agent": user_agent()} | ({"Authorization": f"Bearer {token}"} if token else {})
+    return {"headers": headers, "event_hooks": {"request": [https_check(name, url, todo)]}}
 
 
 def network_hint(host: str) -> str:

@@ -72,6 +72,7 @@ def test_it_is_said_which_dataset_a_name_of_somebody_else_means(caplog: pytest.L
 @pytest.mark.parametrize(
     ("asked", "suggested"),
     [
+        ("rubk", "'rubq'"),
         ("ORG/cedr-classification", "did you mean 'cedr-classification'?"),
         ("mteb/kinopoisk", "did you mean 'kinopoisk'?"),
         ("MIRACLRetrieval.v3", "'miracl-retrieval-ru'"),
@@ -82,6 +83,7 @@ def test_a_name_that_is_only_near_to_ours_is_not_resolved_but_suggested(asked: s
     with pytest.raises(UsageError, match="no source, dataset or group is named") as caught:
         catalogue.resolve([asked])
     assert suggested in str(caught.value)
+    assert "embedding-datasets show" in str(caught.value)
 
 
 def test_every_alias_means_a_dataset_of_the_catalogue_and_no_two_names_become_one() -> None:

@@ -94,13 +94,6 @@ def test_a_version_belongs_to_the_name_it_is_written_with() -> None:
     assert (entry.dataset, version) == ("rubq-retrieval", "1.0.0")
 
 
-def test_an_unknown_name_is_answered_with_the_nearest_ones() -> None:
-    with pytest.raises(UsageError, match="no source, dataset or group is named 'rubk'") as caught:
-        catalogue.resolve(["rubk"])
-    assert "rubq" in str(caught.value)
-    assert "embedding-datasets show" in str(caught.value)
-
-
 def test_an_ambiguous_beginning_is_answered_with_what_it_could_mean() -> None:
     with pytest.raises(UsageError, match="beginning of several names") as caught:
         catalogue.resolve(["ru"])

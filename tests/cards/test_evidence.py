@@ -41,32 +41,37 @@ def names(folder: Path) -> list[tuple[str, str]]:
     return [(rebuild.by, rebuild.date) for rebuild in read_rebuilds("toy", "toy", "1.0.0", ROWS, folder)]
 
 
-def test_rebuilders_are_listed_by_date_each_once_with_the_latest(tmp_path: Path) -> None:
-    record(tmp_path, "x", statement(by="Bob", date="2026-03-01"))
-    record(tmp_path, "y", statement(date="2026-02-01"))
-    record(tmp_path, "z", statement(date="2026-01-01"))
-    assert names(tmp_path) == [("Ann", "2026-02-01"), ("Bob", "2026-03-01")]
-
-
-def test_a_signed_statement_is_read_like_another(tmp_path: Path) -> None:
-    envelope = {"payload": base64.b64encode(statement()).decode(), "payloadType": "x", "signatures": []}
-    record(tmp_path, "signed", json.dumps(envelope).encode())
-    assert names(tmp_path) == [("Ann", "2026-01-31")]
+SIGNED = json.dumps({"payload": base64.b64encode(statement()).decode(), "payloadType": "x", "signatures": []}).encode()
 
 
 @pytest.mark.parametrize(
-    "changes",
+    ("statements", "listed"),
     [
-        {"content_sha256": OTHER, "rebuilt_content_sha256": OTHER},
-        {"rebuilt_content_sha256": OTHER},
-        {"dataset": "other"},
-        {"version": "2.0.0"},
+        (
+            [statement(by="Bob", date="2026-03-01"), statement(date="2026-02-01"), statement(date="2026-01-01")],
+            [("Ann", "2026-02-01"), ("Bob", "2026-03-01")],
+        ),
+        ([SIGNED], [("Ann", "2026-01-31")]),
+        ([statement(content_sha256=OTHER, rebuilt_content_sha256=OTHER)], []),
+        ([statement(rebuilt_content_sha256=OTHER)], []),
+        ([statement(dataset="other")], []),
+        ([statement(version="2.0.0")], []),
     ],
-    ids=["other rows", "not reproduced", "another dataset", "another version"],
+    ids=[
+        "by date, each once with the latest",
+        "signed",
+        "other rows",
+        "not reproduced",
+        "another dataset",
+        "another version",
+    ],
 )
-def test_a_statement_about_anything_else_is_not_listed(changes: dict[str, str], tmp_path: Path) -> None:
-    record(tmp_path, "x", statement(**changes))
-    assert names(tmp_path) == []
+def test_the_rebuilders_of_a_release_are_listed(
+    statements: list[bytes], listed: list[tuple[str, str]], tmp_path: Path
+) -> None:
+    for number, content in enumerate(statements):
+        record(tmp_path, str(number), content)
+    assert names(tmp_path) == listed
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,6 @@ def test_a_licence_without_an_id_has_a_name_and_a_link() -> None:
     ]  # fmt: skip
     assert "other. Corpora: &lt;own> terms." in card
     assert 'metadata of a task: `license="not specified"`, which a maintainer may refuse' in card
-    assert 'metadata of a task: `license="not specified"`, which a maintainer may refuse' in card
 
 
 @given(st.integers(min_value=0, max_value=10**10 - 1))

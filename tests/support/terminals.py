@@ -1,5 +1,6 @@
-"""A terminal of 80 columns in place of standard output and standard error."""
+"""Terminals in place of standard streams: one that is only said to be one, and one of 80 columns."""
 
+import io
 import os
 import re
 import sys
@@ -14,6 +15,13 @@ from pipelines.process import stages
 from pipelines.process.safe_text import SafeOutput
 
 CONTROLS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+
+
+class Terminal(io.StringIO):
+    """A stream in place of a terminal: what a program writes to it, or what a person types."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 class Screen:

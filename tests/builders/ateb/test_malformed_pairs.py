@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from builders.ateb.instrusum import SYSTEMS
 from builders.ateb.lmsys_arena import PATH as BATTLES
 from builders.errors import SourceError
 from tests.support.preference_pairs import build_tables, change_last_record, golden_raw
@@ -19,6 +20,7 @@ FILES = {
     "alpacafarm-reranking": ("alpaca_human_preference.json", "record"),
     "beavertails-helpful-reranking": ("test.parquet", "record"),
     "genie-reranking": ("ratings.jsonl", "line"),
+    "instrusum-reranking": ("human_eval.json", "record"),
     "lmsys-reranking": (BATTLES, "record"),
     "shp-reranking": ("askvet/test.json", "line"),
 }
@@ -41,6 +43,11 @@ FILES = {
         ("genie-reranking", {"rating": "good"}, "rating has the wrong type"),
         ("genie-reranking", {"rating": None}, "rating is null"),
         ("genie-reranking", {"system": 7}, "system has the wrong type"),
+        (
+            "instrusum-reranking",
+            {"annotations": {SYSTEMS[0]: {"summary": "x", "score": {}}}},
+            rf"annotations\.{SYSTEMS[0]}\.score\.overall is missing",
+        ),
         ("lmsys-reranking", {"winner": "model_c"}, "unknown preference in 'winner'"),
         ("lmsys-reranking", {"turn": None}, "turn is null"),
         ("lmsys-reranking", {"openai_moderation": None}, "openai_moderation is null"),

@@ -1,4 +1,6 @@
-"""Ids and positions of preference sets do not reveal the better response, even if the source always has it in the same place."""
+"""Ids and positions of preference sets do not reveal the better response, even if the source always has it in the same place,
+and they do not depend on that place.
+"""
 
 import gzip
 import json
@@ -9,12 +11,14 @@ import pytest
 
 from builders.ateb.instrusum import SYSTEMS
 from tests.support.preference_pairs import (
+    assert_same_tables,
     build_tables,
     chance_limit,
     golden_raw,
     guess_preferences,
     json_lines,
     make_battle,
+    read_rows,
     write_battles,
     write_file,
     write_parquet,
@@ -94,3 +98,22 @@ def test_no_rule_on_ids_and_positions_finds_the_better_response(name: str, tmp_p
         share, pairs = guess_preferences(tables, split)
         assert pairs == 3_000
         assert share < chance_limit(pairs)
+
+
+def test_the_order_of_outputs_does_not_matter(tmp_path: Path) -> None:
+    name, file = "alpacafarm-reranking", "alpaca_human_preference.json"
+    swapped = [
+        row | {"output_1": row["output_2"], "output_2": row["output_1"], "preference": 3 - row["preference"]}
+        for row in json.loads((golden_raw(name) / file).read_text())
+    ]
+    write_file(tmp_path / file, json.dumps(swapped).encode())
+    assert_same_tables(build_tables(name, tmp_path), build_tables(name, golden_raw(name)))
+
+
+def test_the_order_of_ratings_does_not_matter(tmp_path: Path) -> None:
+    name, file = "genie-reranking", "ratings.jsonl"
+    rows = read_rows(golden_raw(name) / file)
+    prompts = list(dict.fromkeys((row["task"], row["prompt"]) for row in rows))
+    rows.sort(key=lambda row: (prompts.index((row["task"], row["prompt"])), row["response"], -row["rating"]))
+    write_file(tmp_path / file, json_lines(rows))
+    assert_same_tables(build_tables(name, tmp_path), build_tables(name, golden_raw(name)))

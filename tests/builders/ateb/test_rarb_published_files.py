@@ -114,6 +114,11 @@ def test_a_cleaned_gold_pool_has_no_duplicates_and_keeps_the_judgements_of_its_q
     assert all(texts.select(folded).is_unique().all() for texts in (queries, corpus))
 
 
+def test_blanks_at_the_end_of_real_solutions_are_kept(real_release: Callable[[str], BuildResult]) -> None:
+    texts = read_table(real_release("piqa-retrieval"), "corpus")["text"]
+    assert sum(text != text.rstrip() for text in texts) == 113
+
+
 @pytest.mark.parametrize("name", CORPUS)
 def test_the_corpus_equals_the_published_file(
     name: str, real_sources: Path, real_release: Callable[[str], BuildResult]

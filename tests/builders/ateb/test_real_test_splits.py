@@ -1,20 +1,14 @@
-"""The test splits that are complete among the real raw files: pinned, reproducible, and clean in version 2.0.0."""
+"""The test splits that are complete among the real raw files: pinned, and clean in version 2.0.0."""
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
 
 from pipelines.make import BuildResult
-from tests.support.paths import ROOT
 from tests.support.real_releases import COMPLETE, read_table, warning_counts
 
 if TYPE_CHECKING:
@@ -41,21 +35,6 @@ def test_test_splits_are_built_from_the_pinned_files(name: str, real_release: Ca
     assert manifest.partial is True
     assert manifest.dropped == ()
     assert all(raw.verified for raw in manifest.raw)
-
-
-@pytest.mark.slow
-def test_another_process_with_one_thread_builds_the_same_rows(
-    real_release: Callable[[str], BuildResult], real_sources: Path, tmp_path: Path
-) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "pipelines.build", *(f"{name}@1.0.0" for name in ALL), "--splits", "test", "--json",
-         "--offline", "--raw-dir", str(real_sources), "--output", str(tmp_path / "out"), "--cache", str(tmp_path / "cache")],
-        cwd=ROOT, env=os.environ | {"POLARS_MAX_THREADS": "1", "PYTHONHASHSEED": "7"},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    hashes = {row["dataset"]: row["content_sha256"] for row in map(json.loads, done.stdout.splitlines())}
-    assert hashes == {name: real_release(name).manifest.content_sha256 for name in ALL}
 
 
 @pytest.mark.parametrize("name", only("hhrlhf-harmlessness-classification", of=ALL))

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
+import pytest
 import Stemmer
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,11 +31,6 @@ def rank(
             folder.mkdir()
             bm25.count(texts, (pl.Series(batch, dtype=pl.String) for batch in batches[first:last]), folder)
         return bm25.rank(texts, counted, depth=depth).rows()
-
-
-def find_passages(query: str, *passages: str) -> list[int]:
-    """The positions of the passages that a query finds, from the best."""
-    return [passage for _, passage, _ in rank([query], [list(passages)])]
 
 
 def rank_by_definition(queries: list[str], passages: list[str | None], depth: int) -> list[tuple[int, int, int]]:
@@ -66,24 +62,8 @@ def rank_by_definition(queries: list[str], passages: list[str | None], depth: in
 
 
 WORDS = (
-    "река",
-    "реки",
-    "Рекой",
-    "рек",
-    "город",
-    "Города",
-    "в",
-    "мост",
-    "моста",
-    "мостов",
-    "7",
-    "1874",
-    "ёлка",
-    "елки",
-    "km",
-    "",
-    ".",
-)
+    "река", "реки", "Рекой", "рек", "город", "Города", "в", "мост", "моста", "мостов", "7", "1874", "ёлка", "елки", "km", "", ".",
+)  # fmt: skip
 TEXTS = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
 
 
@@ -105,20 +85,26 @@ def test_a_null_keeps_its_position_and_counts_for_nothing() -> None:
     assert [(query, passage - (passage > 1), score) for query, passage, score in with_gap] == without
 
 
-def test_all_forms_of_a_word_match() -> None:
-    assert find_passages("Мосты через реку", "ничего", "под мостом", "реки и мост") == [2, 1]
-
-
-def test_stress_marks_are_ignored_and_yo_matches_ye() -> None:
-    assert find_passages("Ледо\u0301вый тракт, зелёный", "ледовый", "тра\u0301кт", "зеленый", "вый") == [0, 1, 2]
-
-
-def test_single_letters_and_other_signs_are_not_words() -> None:
-    assert find_passages("и в я — 7 α β «»", "и в я", "7 α β", "— «»") == []
+@pytest.mark.parametrize(
+    ("query", "passages", "found"),
+    [
+        ("Мосты через реку", ["ничего", "под мостом", "реки и мост"], [2, 1]),
+        ("Ледо\u0301вый тракт, зелёный", ["ледовый", "тра\u0301кт", "зеленый", "вый"], [0, 1, 2]),
+        ("и в я — 7 α β «»", ["и в я", "7 α β", "— «»"], []),
+        ("мост", ["новый мост", "старый дом", "новый мост", "мост"], [3, 0, 2]),
+    ],
+    ids=[
+        "all forms of a word",
+        "no stress marks, and ё is е",
+        "no single letters and signs",
+        "the earlier of equal ones",
+    ],
+)
+def test_which_passages_a_query_finds(query: str, passages: list[str | None], found: list[int]) -> None:
+    assert [passage for _, passage, _ in rank([query], [passages])] == found
 
 
 def test_of_two_equal_passages_the_earlier_comes_first() -> None:
-    assert find_passages("мост", "новый мост", "старый дом", "новый мост", "мост") == [3, 0, 2]
     many = rank(["мост река"], [["мост"] * 100 + ["мост река"] * 50, ["река"] * 50 + ["мост река"] * 50], depth=60)
     assert [passage for _, passage, _ in many] == [*range(100, 150), *range(200, 210)]
 
@@ -145,21 +131,8 @@ def test_the_stemmer_gives_the_same_stems_as_for_version_1() -> None:
     }  # fmt: skip
     assert dict(zip(stems, bm25._stem(list(stems)), strict=True)) == stems
     endings = (
-        "ами",
-        "ого",
-        "ение",
-        "ейшего",
-        "ость",
-        "остями",
-        "ться",
-        "ился",
-        "ившись",
-        "ующий",
-        "нного",
-        "ее",
-        "ьё",
-        "ой",
-    )
+        "ами", "ого", "ение", "ейшего", "ость", "остями", "ться", "ился", "ившись", "ующий", "нного", "ее", "ьё", "ой",
+    )  # fmt: skip
     words = [made_up(number) + ending for number in range(0, 20_000, 37) for ending in endings]
     digest = hashlib.sha256(" ".join(bm25._stem(words)).encode()).hexdigest()
     assert digest[:16] == "2d45905e67670fb3"

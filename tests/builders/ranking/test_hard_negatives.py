@@ -63,7 +63,7 @@ def pool(tmp_path: Path) -> Pool:
     def write(model: str, ranking: dict[str, str], depth: int, folder: Path, changes: dict[str, Any]) -> Raw:
         texts = pl.DataFrame({"id": list(QUERIES), "query": list(QUERIES.values())})
         places = [[list(CORPUS).index(name) for name in ranking[query][:depth]] for query in QUERIES]
-        places, asked = changes.pop("places", places), changes.pop("asked", queries_digest(texts))
+        asked = changes.pop("asked", queries_digest(texts))
         header = RankingHeader(
             FORMAT, "base", "2.0.0", "corpus", model, model, "0", "", "", "mean", 512, "exact", "by place", (1, depth),
             digest_texts(CORPUS.values(), len(CORPUS)), asked, {},
@@ -158,16 +158,9 @@ def test_rows_do_not_depend_on_the_size_of_batches(pool: Pool, monkeypatch: pyte
         ({"ranks": (1, 9)}, "other ranks", "ranks 1 to 9"),
         ({"pool": digest_texts(["кот"], 1)}, "a ranking of another pool of documents", "1 with sha256"),
         ({"asked": digest_texts(["кот"], 1)}, "a ranking of other queries", "1 with sha256"),
-        ({"places": [[0, 8], [2, 5]]}, "not a ranking of documents, or damaged", "places that the pool does not have"),
-        ({"places": [[0, 1]]}, "not a ranking of documents, or damaged", "places that the pool does not have"),
-        (
-            {"places": [[0, None], [2, 5]]},
-            "not a ranking of documents, or damaged",
-            "places that the pool does not have",
-        ),
     ],
 )
-def test_a_ranking_of_another_model_depth_corpus_or_queries_and_a_damaged_one_are_refused(
+def test_a_ranking_of_another_model_depth_corpus_or_queries_is_refused(
     changes: dict[str, Any], what: str, found: str, pool: Pool
 ) -> None:
     with pytest.raises(SourceError, match=what) as caught:

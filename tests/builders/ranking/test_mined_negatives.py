@@ -128,6 +128,7 @@ def test_a_row_that_was_not_mined_gets_no_negatives(ranking: RankingFile) -> Non
         ({"format": 2}, "another format", "2"),
         ({"candidates": [[0, 99]] * 3}, "or damaged", "places that the pool does not have"),
         ({"candidates": [[0]]}, "or damaged", "places that the pool does not have"),
+        ({"candidates": [[0], [None], [1]]}, "or damaged", "places that the pool does not have"),
     ],
 )
 def test_a_ranking_of_something_else_is_refused(

@@ -133,11 +133,13 @@ def test_a_blank_line_among_the_records_is_refused_for_every_batch_size(
     assert read_json_lines(raw(good * 3 + "\n \n"), AB).height == 3
 
 
-def test_the_error_names_the_first_of_two_malformed_lines(raw: Callable[..., Raw]) -> None:
-    good = '{"a": "x", "b": 1}\n'
-    error = source_error(lambda: read_json_lines(raw(good + '{"a": 1, "b": 1}\n{"a": 1, "b": 1}\nno JSON\n'), AB))
-    assert str(error.where).endswith("line 2")
-    error = source_error(lambda: read_json_lines(raw(good + 'not JSON\n{"a": 1, "b": 1}\n'), AB))
+@pytest.mark.parametrize(
+    "malformed",
+    ['{"a": 1, "b": 1}\n{"a": 1, "b": 1}\nno JSON\n', 'not JSON\n{"a": 1, "b": 1}\n'],
+    ids=["types", "JSON"],
+)
+def test_the_error_names_the_first_of_two_malformed_lines(malformed: str, raw: Callable[..., Raw]) -> None:
+    error = source_error(lambda: read_json_lines(raw('{"a": "x", "b": 1}\n' + malformed), AB))
     assert str(error.where).endswith("line 2")
 
 

@@ -89,9 +89,6 @@ def test_an_object_may_have_any_layout_and_repeated_or_escaped_names(clusters: C
     )
     data += '"ё":{"headlines":[],"rubric":"r"}\r\n} '
     assert read_members(clusters(data)) == [cluster('a"{}', '}, "b": {'), cluster("ё"), cluster("ё")]
-
-
-def test_an_empty_object_has_no_members(clusters: Callable[..., Raw]) -> None:
     assert read_members(clusters(" { } ")) == []
 
 

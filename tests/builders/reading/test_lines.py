@@ -75,17 +75,24 @@ def rows(raws: tuple[Raw, Raw]) -> list[tuple[int, str, str]]:
     return [row for batch in moses_batches(*raws) for row in batch.iter_rows()]
 
 
-def test_line_n_belongs_to_line_n_across_empty_lines_and_batches(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        (
+            "one\n\nthree\nfour\r\n\n",
+            "один\nдва\n\nчетыре\nпять\n",
+            [(0, "one", "один"), (1, "", "два"), (2, "three", ""), (3, "four", "четыре"), (4, "", "пять")],
+        ),
+        ("a\u2028b\x85c\x0bd\re\n", "f", [(0, "a\u2028b\x85c\x0bd\re", "f")]),
+        ("", "", []),
+    ],
+    ids=["empty lines and batches", "only a newline ends a line", "two empty files"],
+)
+def test_line_n_belongs_to_line_n(
+    first: str, second: str, expected: list[tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(moses, "BATCH", 2)
-    raws = write(tmp_path, b"one\n\nthree\nfour\r\n\n", "один\nдва\n\nчетыре\nпять\n".encode())
-    assert rows(raws) == [(0, "one", "один"), (1, "", "два"), (2, "three", ""), (3, "four", "четыре"), (4, "", "пять")]
-
-
-def test_only_a_newline_ends_a_line(tmp_path: Path) -> None:
-    side = "a\u2028b\x85c\x0bd\re\n"
-    assert rows(write(tmp_path, side.encode(), b"f")) == [(0, side[:-1], "f")]
+    assert rows(write(tmp_path, first.encode(), second.encode())) == expected
 
 
 def test_a_limit_counts_pairs(tmp_path: Path) -> None:
@@ -105,7 +112,3 @@ def test_files_of_different_numbers_of_lines_are_refused(
     lines = {b"": 0, b"x\ny": 2}
     assert caught.value.found == f"{lines[first if shorter == 'text.en' else second]} lines"
     assert shorter in str(caught.value.where)
-
-
-def test_two_empty_files_have_no_pairs(tmp_path: Path) -> None:
-    assert rows(write(tmp_path, b"", b"")) == []

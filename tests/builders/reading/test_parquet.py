@@ -74,13 +74,6 @@ def test_a_file_that_differs_from_the_columns_is_refused(
     assert what in source_error(lambda: read_parquet(parquet(columns), PAPER)).what
 
 
-def test_a_repeated_column_is_refused_only_if_it_is_requested(parquet: Callable[..., Raw]) -> None:
-    arrays = [pa.array([1]), pa.array(["x"]), pa.array(["y"])]
-    raw = parquet(pa.Table.from_arrays(arrays, names=["a", "b", "b"]))
-    assert read_parquet(raw, {"a": pl.Int64}).rows() == [(1,)]
-    assert "two columns 'b'" in source_error(lambda: read_parquet(raw, {"b": pl.String})).what
-
-
 # Nested columns
 
 TURN = pa.struct(
@@ -145,14 +138,6 @@ def test_only_the_requested_leaf_columns_are_read(parquet: Callable[..., Raw], m
     assert requests == [
         ["turns.list.element.content", "turns.list.element.meta.scores.list.element", "last"],
     ]
-
-
-def test_the_order_of_the_fields_in_the_file_does_not_matter(parquet: Callable[..., Raw]) -> None:
-    columns = {"s": pl.Struct({"a": pl.String, "b": pl.Int64})}
-    straight = parquet({"s": [{"a": "x", "b": 1}]})
-    frame = read_parquet(straight, columns)
-    swapped = parquet({"s": [{"b": 1, "a": "x"}]})
-    assert_frame_equal(read_parquet(swapped, columns), frame)
 
 
 def test_a_dot_in_a_name_is_part_of_the_name(parquet: Callable[..., Raw]) -> None:

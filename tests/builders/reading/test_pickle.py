@@ -225,9 +225,3 @@ def test_a_name_that_is_not_a_text_is_refused_with_its_number(name: Any, what: s
     error = member_error(tmp_path, BOOKS | {name: BOOKS["Faust"]})
     assert what in error.what
     assert error.where == "source/some.pkl, record 3"
-
-
-def test_optional_values_of_a_member_may_be_null_or_missing(tmp_path: Path) -> None:
-    books = {"a": {"gt_paras": None, "translator_data": {}}, "b": {"translator_data": {}}}
-    file = write_pickle(tmp_path, pickle.dumps(books))
-    assert [name for name, _ in pickle_members(file, COLUMNS, optional=("gt_paras",))] == ["a", "b"]

@@ -3,9 +3,7 @@
 from pathlib import Path
 
 import polars as pl
-import pytest
 
-from builders.errors import RecipeError
 from tests.support.recipes import build_tables, frame
 
 CLUSTERING = "georeview-clustering-p2p"
@@ -40,13 +38,6 @@ def test_among_equally_frequent_rubrics_the_first_by_code_point_is_taken(tmp_pat
     tables = build_tables(CLUSTERING, {"reviews": path}, tmp_path / "scratch", rubrics=49)
     names = set(frame(tables)["labels"])
     assert ("Р10" in names, "Р11" in names) == (True, False)
-
-
-def test_too_few_rubrics_are_an_error_instead_of_a_smaller_dataset(tmp_path: Path) -> None:
-    path = write_rubrics(tmp_path / "reviews.tskv", rubrics=49)
-    with pytest.raises(RecipeError, match="too few rubrics") as caught:
-        build_tables(CLUSTERING, {"reviews": path}, tmp_path / "scratch")
-    assert (caught.value.found, caught.value.expected) == ("49 different first rubrics", "at least 50")
 
 
 def test_a_copy_in_parquet_gives_the_rows_of_the_file(tmp_path: Path) -> None:

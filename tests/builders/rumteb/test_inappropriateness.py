@@ -146,18 +146,6 @@ def test_of_real_rows_with_the_same_text_the_first_one_labelled_by_people_is_kep
     assert drawn.join(first, on="text").select(same=(pl.col("id") == pl.col("id_right")))["same"].all()
 
 
-def test_the_splits_of_messages_have_the_sizes_of_the_paper(tmp_path: Path) -> None:
-    rows = [(f"Сообщение {number}, и ещё", (number % 2) * 0.9 + number % 3 / 20) for number in range(60_000)]
-    path = write_csv(tmp_path / "messages.csv", ("text", "inappropriate"), rows)
-    tables = build_messages(path, tmp_path / "scratch")
-    splits = split_frames(tables)
-    sizes = {"train": 40_000, "validation": 4_000, "test": 10_000}
-    assert {name: frame.height for name, frame in splits.items()} == sizes
-    assert_balanced_and_distinct(splits, {"train": 20_000, "validation": 2_000, "test": 5_000})
-    drawn = pl.concat(list(splits.values()))
-    assert (drawn["id"].cast(pl.Int64) % 2 == drawn["label"]).all()
-
-
 def test_of_real_messages_that_differ_only_in_case_and_punctuation_the_cleaned_version_keeps_one(
     real_sources: Path, tmp_path: Path
 ) -> None:

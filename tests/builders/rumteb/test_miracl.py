@@ -129,18 +129,6 @@ def test_of_passages_with_the_same_title_and_text_the_first_is_kept_with_the_jud
     assert find_defects(name, tables) == []
 
 
-def test_no_list_of_the_cleaned_version_has_the_same_title_and_text_twice(raw: Path) -> None:
-    for clean in (False, True):
-        tables = build(raw, RERANKING, candidates=60, clean=clean)
-        texts = read(tables, "corpus").select(
-            pl.col("id").alias("corpus-ids"), pl.struct("title", "text").alias("content")
-        )
-        lists = read(tables, "top_ranked").explode("corpus-ids").join(texts, on="corpus-ids")
-        twice = lists.filter(pl.struct("query-id", "content").is_duplicated())
-        assert twice.is_empty() == clean
-        assert read(tables, "top_ranked")["corpus-ids"].list.len().to_list() == [60] * 60
-
-
 def test_the_cleaned_candidates_are_those_of_a_corpus_without_duplicates(raw: Path, tmp_path: Path) -> None:
     first = {passage[1:]: passage for passage in reversed(read_passages(raw))}
     renamed = {passage[0]: first[passage[1:]][0] for passage in read_passages(raw)}
@@ -160,13 +148,6 @@ def test_the_cleaned_candidates_are_those_of_a_corpus_without_duplicates(raw: Pa
     ours, theirs = build(raw, RERANKING, candidates=30, clean=True), build(tmp_path, RERANKING, candidates=30)
     for config in ("corpus", "queries", "qrels", "top_ranked"):
         assert read(ours, config).rows() == read(theirs, config).rows()
-
-
-def test_added_candidates_have_no_judgement(raw: Path) -> None:
-    tables = build(raw, RERANKING, candidates=CANDIDATES)
-    judged = [(query, document, int(score)) for query, _, document, score in read_lines(raw / QRELS)]
-    assert read(tables, "qrels").rows() == judged
-    assert tables.observed["judgements"] == len(judged)
 
 
 def test_the_position_of_a_candidate_does_not_reveal_whether_it_is_relevant_or_judged(raw: Path) -> None:
@@ -209,19 +190,17 @@ def test_questions_without_a_relevant_passage_are_dropped_and_counted(small: Pat
 
 
 @pytest.mark.parametrize("name", DATASETS)
-def test_a_judged_passage_that_is_not_in_the_corpus_is_refused(name: str, small: Path) -> None:
-    (small / QRELS).write_text((small / QRELS).read_text("utf-8") + "2\tQ0\t999999#3\t0\n", "utf-8")
-    with pytest.raises(SourceError, match="judged passage not in the corpus") as caught:
+@pytest.mark.parametrize(
+    ("question", "passage", "what"),
+    [("2", "999999#3", "judged passage not in the corpus"), ("77", "7#0", "judgement of an unknown question")],
+)
+def test_a_judgement_of_an_unknown_passage_or_question_is_refused(
+    name: str, question: str, passage: str, what: str, small: Path
+) -> None:
+    (small / QRELS).write_text((small / QRELS).read_text("utf-8") + f"{question}\tQ0\t{passage}\t0\n", "utf-8")
+    with pytest.raises(SourceError, match=what) as caught:
         build(small, name)
-    assert str(caught.value.where).endswith("question 2, passage 999999#3")
-
-
-@pytest.mark.parametrize("name", DATASETS)
-def test_a_judgement_of_an_unknown_question_is_refused(name: str, small: Path) -> None:
-    (small / QRELS).write_text((small / QRELS).read_text("utf-8") + "77\tQ0\t7#0\t1\n", "utf-8")
-    with pytest.raises(SourceError, match="judgement of an unknown question") as caught:
-        build(small, name)
-    assert str(caught.value.where).endswith("question 77, passage 7#0")
+    assert str(caught.value.where).endswith(f"question {question}, passage {passage}")
 
 
 def test_a_question_with_too_few_candidates_is_refused(small: Path) -> None:

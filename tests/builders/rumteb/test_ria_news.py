@@ -61,16 +61,24 @@ def test_length_counts_characters_not_bytes(build: Callable[..., Tables]) -> Non
     assert rows(build(("a", "😀" * 2000)), "corpus") == [("1", "", "😀" * 2000)]
 
 
-def test_titles_are_compared_exactly_and_the_first_is_kept(build: Callable[..., Tables]) -> None:
-    tables = build(("мост", "1"), ("мост", "2"), ("мост ", "3"), ("Мост", "4"))
-    assert [row[0] for row in rows(tables, "corpus")] == ["1", "3", "4"]
-    assert dropped(tables) == {"an earlier article has the same title": ("2",)}
-
-
-def test_texts_are_compared_after_cleaning(build: Callable[..., Tables]) -> None:
-    tables = build(("a", "<p>мост&nbsp;открыт.</p>"), ("b", "москва, 1 дек - риа новости. мост <b>открыт.</b>"))
-    assert [row[0] for row in rows(tables, "corpus")] == ["1"]
-    assert dropped(tables) == {"an earlier article has the same text": ("2",)}
+@pytest.mark.parametrize(
+    ("articles", "kept", "reason"),
+    [
+        ([("мост", "1"), ("мост", "2"), ("мост ", "3"), ("Мост", "4")], ["1", "3", "4"], "title"),
+        (
+            [("a", "<p>мост&nbsp;открыт.</p>"), ("b", "москва, 1 дек - риа новости. мост <b>открыт.</b>")],
+            ["1"],
+            "text",
+        ),
+    ],
+    ids=["titles exactly", "texts after cleaning"],
+)
+def test_of_equal_titles_and_texts_the_first_is_kept(
+    articles: list[tuple[str, str]], kept: list[str], reason: str, build: Callable[..., Tables]
+) -> None:
+    tables = build(*articles)
+    assert [row[0] for row in rows(tables, "corpus")] == kept
+    assert dropped(tables) == {f"an earlier article has the same {reason}": ("2",)}
 
 
 def test_an_article_dropped_for_another_reason_makes_no_later_article_a_duplicate(build: Callable[..., Tables]) -> None:

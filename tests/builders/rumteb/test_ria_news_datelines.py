@@ -76,19 +76,14 @@ def without_dateline(text: str) -> str:
 
 
 @pytest.mark.parametrize("dateline", [*REAL, *INVENTED, *BRANCHES])
-@pytest.mark.parametrize("space", [" ", ""])
-def test_a_dateline_is_removed_and_the_first_sentence_kept(dateline: str, space: str) -> None:
-    assert without_dateline(dateline + space + REST) == REST
+@pytest.mark.parametrize("rest", [f" {REST}", REST, ""])
+def test_a_dateline_is_removed_and_the_first_sentence_kept(dateline: str, rest: str) -> None:
+    assert without_dateline(dateline + rest) == rest.strip()
 
 
 def test_1_0_0_keeps_the_datelines_of_branches() -> None:
     texts = pl.DataFrame({"text": [f"{dateline} {REST}" for dateline in BRANCHES]})
     assert texts.select(remove_dateline(pl.col("text"), branches=False)).equals(texts)
-
-
-@pytest.mark.parametrize("dateline", [*REAL, *INVENTED, *BRANCHES])
-def test_a_text_with_only_a_dateline_becomes_empty(dateline: str) -> None:
-    assert without_dateline(dateline) == ""
 
 
 @pytest.mark.parametrize("text", NO_DATELINE)

@@ -18,14 +18,10 @@ from builders.shaping.sampling import hash_order
 from builders.spec import Tables
 from pipelines.make import make
 from pipelines.raw.settings import RawSettings
-from tests.support.recipes import frame
+from tests.support.recipes import frame, rows_of
 from tests.support.releases import definition_of, sample_settings
 
 RERANKING, RETRIEVAL = "rubq-reranking", "rubq-retrieval"
-
-
-def rows(tables: Tables, config: str) -> list[tuple[Any, ...]]:
-    return frame(tables, config=config).rows()
 
 
 Raw = tuple[list[dict[str, Any]], list[dict[str, Any]]]
@@ -65,17 +61,17 @@ def test_reranking_judges_every_candidate_of_every_kept_question(raw: Raw, least
         for links in [question["paragraphs_uids"]]
         if links["with_answer"] and len(set(links["all_related"]) - set(links["with_answer"])) >= least
     }
-    assert rows(tables, "queries") == [
+    assert rows_of(tables, "queries") == [
         (str(question["uid"]), question["question_text"]) for question in questions if str(question["uid"]) in expected
     ]
-    assert rows(tables, "qrels") == [
+    assert rows_of(tables, "qrels") == [
         (query, str(uid), int(uid in gold)) for query, (gold, related) in expected.items() for uid in related
     ]
-    assert {query: sorted(ranked) for query, ranked in rows(tables, "top_ranked")} == {
+    assert {query: sorted(ranked) for query, ranked in rows_of(tables, "top_ranked")} == {
         query: sorted(map(str, related)) for query, (_, related) in expected.items()
     }
     candidates = {uid for _, related in expected.values() for uid in related}
-    assert rows(tables, "corpus") == [
+    assert rows_of(tables, "corpus") == [
         (str(paragraph["uid"]), "", paragraph["text"]) for paragraph in paragraphs if paragraph["uid"] in candidates
     ]
     assert sum(dropped.count for dropped in tables.dropped) == len(questions) - len(expected)
@@ -89,8 +85,8 @@ def test_the_order_of_candidates_depends_only_on_the_ids_of_candidate_and_questi
             random.shuffle(links)
     random.shuffle(questions)
     random.shuffle(paragraphs)
-    ranked = dict(rows(build(raw, RERANKING, min_negatives=1), "top_ranked"))
-    assert dict(rows(build((questions, paragraphs), RERANKING, min_negatives=1), "top_ranked")) == ranked
+    ranked = dict(rows_of(build(raw, RERANKING, min_negatives=1), "top_ranked"))
+    assert dict(rows_of(build((questions, paragraphs), RERANKING, min_negatives=1), "top_ranked")) == ranked
     for query, documents in ranked.items():
         pairs = [f"{query} {document}" for document in documents]
         assert hash_order(pl.Series(pairs, dtype=pl.String), RERANKING).is_sorted()
@@ -109,11 +105,11 @@ def test_merging_moves_links_to_the_first_paragraph_without_duplicates(raw: Raw,
     for question in questions:
         for uid in question["paragraphs_uids"]["with_answer"]:
             gold[str(question["uid"])].add(moved[uid])
-    assert [row[0] for row in rows(tables, "corpus")] == list(first.values())
-    judgements = rows(tables, "qrels")
+    assert [row[0] for row in rows_of(tables, "corpus")] == list(first.values())
+    judgements = rows_of(tables, "qrels")
     assert len(judgements) == len(set(judgements))
     assert set(judgements) == {(query, document, 1) for query, documents in gold.items() for document in documents}
-    assert [row[0] for row in rows(tables, "queries")] == [
+    assert [row[0] for row in rows_of(tables, "queries")] == [
         str(question["uid"]) for question in questions if str(question["uid"]) in gold
     ]
     by_both = len({(paragraph["ru_wiki_pageid"], paragraph["text"]) for paragraph in paragraphs})
@@ -150,10 +146,10 @@ def test_cleaned_versions_have_every_text_once_relevant_if_any_of_its_paragraphs
     }
     for name, expected, options in ((RERANKING, reranked, {"min_negatives": least}), (RETRIEVAL, retrieved, {})):
         tables = build((questions, paragraphs), name, **definition_of(name).dataset.options("2.0.0") | options)
-        questions_by_id = dict(rows(tables, "queries"))
-        documents = {document: text for document, _, text in rows(tables, "corpus")}
+        questions_by_id = dict(rows_of(tables, "queries"))
+        documents = {document: text for document, _, text in rows_of(tables, "corpus")}
         judgements: dict[str, dict[str, int]] = {question: {} for question in questions_by_id.values()}
-        for query, document, score in rows(tables, "qrels"):
+        for query, document, score in rows_of(tables, "qrels"):
             judgements[questions_by_id[query]][documents[document]] = score
         assert judgements == expected
         assert frame(tables, config="qrels").height == sum(map(len, expected.values()))
@@ -161,7 +157,7 @@ def test_cleaned_versions_have_every_text_once_relevant_if_any_of_its_paragraphs
         if name == RERANKING:
             assert {
                 questions_by_id[query]: {documents[one] for one in ranked}
-                for query, ranked in rows(tables, "top_ranked")
+                for query, ranked in rows_of(tables, "top_ranked")
             } == {question: set(judged) for question, judged in expected.items()}
 
 
@@ -221,8 +217,8 @@ def test_a_limit_applies_to_questions_but_not_to_paragraphs() -> None:
     for name in (RERANKING, RETRIEVAL):
         options = {"min_negatives": 1} if name == RERANKING else {}
         tables = build((questions, PAIR), name, limit=1, **options)
-        assert rows(tables, "queries") == [("1", "Где?")]
-        assert [row[0] for row in rows(tables, "corpus")] == ["10", "11"]
+        assert rows_of(tables, "queries") == [("1", "Где?")]
+        assert [row[0] for row in rows_of(tables, "corpus")] == ["10", "11"]
 
 
 def test_a_build_of_generated_raw_files_is_complete_but_unverified(tmp_path: Path) -> None:

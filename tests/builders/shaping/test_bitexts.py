@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from builders.errors import SourceError
-from builders.shaping.bitexts import ALL, Bitext, build_bitext, draw_direction, pairs_of_bitext, texts_of_bitext
+from builders.shaping.bitexts import ALL, Bitext, build_bitext, draw_direction, measure_bitext, pairs_of_bitext
 from builders.spec import Raw, RawFiles, Tables
 from pipelines.make import GOLDEN
 from tests.support.measurements import write_cosines, write_tokens
@@ -91,7 +91,7 @@ def test_a_pair_that_was_not_compared_is_refused(raw: RawFiles) -> None:
 
 
 def test_what_is_measured_is_what_a_build_looks_up(raw: RawFiles) -> None:
-    texts = pl.concat(texts_of_bitext(bitext(), {}))["text"]
+    texts = pl.concat(measure_bitext(bitext(), ())[0].texts({}))["text"]
     assert "Раз, два." in texts.to_list()
     assert not {"", "Пусто.", "Nothing.", "Seven eight."} & set(texts)
     pairs = pl.concat(pairs_of_bitext(bitext(), raw.files))

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from builders import tasks
 from builders.shaping.cleaning import clean_rows, deduplicate_texts, keep_first_texts
-from builders.shaping.folding import fold_case, fold_text_1
 from builders.shaping.sampling import split
 from builders.shaping.text import is_damaged
 from builders.spec import Dropped
@@ -27,28 +26,6 @@ def clean_train(frame: pl.DataFrame) -> tuple[list[str], list[tuple[str, int]]]:
     """The texts left in a train split, and the reasons for dropping others with their counts."""
     cleaned, dropped = clean_rows({"train": frame}, ("train",))
     return cleaned["train"]["text"].to_list(), [(drop.reason, drop.count) for drop in dropped]
-
-
-@pytest.mark.parametrize(
-    ("text", "same"),
-    [
-        ("Хорошо!", "хорошо"),
-        ("да,нет", "Да – нет…"),
-        (" две\xa0\nстроки ", "две строки"),
-        ("№ 5", "No 5"),
-        ("\ufb01n", "fin"),
-        ("е\u0308лка", "ёлка"),
-    ],
-)
-def test_folding_ignores_case_punctuation_white_space_and_the_form_of_characters(text: str, same: str) -> None:
-    frame = pl.DataFrame({"one": [text], "other": [same]}).select(fold_text_1(pl.all()))
-    assert frame["one"][0] == frame["other"][0]
-
-
-@pytest.mark.parametrize(("text", "other"), [(":)", ":("), ("...", "!"), ("5+5", "5 5"), ("кот", "кит"), ("", ".")])
-def test_folding_keeps_different_texts_apart(text: str, other: str) -> None:
-    frame = pl.DataFrame({"one": [text], "other": [other]}).select(fold_text_1(pl.all()))
-    assert frame["one"][0] != frame["other"][0]
 
 
 FOLDED = ", ignoring case, punctuation and white space"
@@ -122,33 +99,6 @@ def test_russian_words_and_accents_are_found_in_every_reading_of_their_bytes(cod
     assert pl.DataFrame({"text": read}).select(is_damaged(pl.col("text")))["text"].all()
 
 
-def test_equal_pairs_with_a_low_score_are_dropped() -> None:
-    frame = pairs(("Кот.", "кот"), ("пёс", "пёс"), ("дом", "сад"), scores=[4.8, 5.0, 0.0])
-    sides = ("sentence1", "sentence2")
-    cleaned, dropped = clean_rows({"test": frame}, ("test",), texts=sides, label="score", symmetric=True, top=5.0)
-    assert cleaned["test"].rows() == [("пёс", "пёс", 5.0), ("дом", "сад", 0.0)]
-    assert [(drop.reason, drop.count) for drop in dropped] == [
-        ("the two texts are equal, but the score is not the highest", 1)
-    ]
-
-
-@pytest.mark.parametrize(
-    ("text", "same"), [("Sand.", "sand"), (" the  wind?! ", "The wind"), (",A knife", "a knife"), ("...", " ... ")]
-)
-def test_interchangeable_answers_are_equal_after_folding_their_case(text: str, same: str) -> None:
-    frame = pl.DataFrame({"one": [text], "other": [same]}).select(fold_case(pl.all()))
-    assert frame["one"][0] == frame["other"][0]
-
-
-@pytest.mark.parametrize(
-    ("text", "other"),
-    [("?", "..."), ("?", "!"), ("...", ""), (",", "?"), ("-2", "2"), (".5", "5"), ("5%", "5"), ("5+5", "5 5")],
-)
-def test_answers_that_differ_in_more_than_the_end_of_a_sentence_stay_apart(text: str, other: str) -> None:
-    frame = pl.DataFrame({"one": [text], "other": [other]}).select(fold_case(pl.all()))
-    assert frame["one"][0] != frame["other"][0]
-
-
 def test_labels_may_be_lists() -> None:
     frame = pl.DataFrame({"text": ["один", "один", "два", "два"], "label": [[0, 1], [0], [], []]})
     cleaned, _ = clean_rows({"test": frame}, ("test",))
@@ -186,15 +136,31 @@ def test_pairs_are_compared_as_a_whole() -> None:
     ]
 
 
-def test_if_pairs_are_symmetric_a_swapped_one_is_a_duplicate() -> None:
-    frame = pairs(("кот", "пёс"), ("пёс", "кот"), ("дом", "сад"), ("сад", "дом"), scores=[1, 1, 1, 0])
+@pytest.mark.parametrize(
+    ("frame", "top", "left", "reasons"),
+    [
+        (
+            pairs(("кот", "пёс"), ("пёс", "кот"), ("дом", "сад"), ("сад", "дом"), scores=[1, 1, 1, 0]),
+            None,
+            [("кот", "пёс", 1.0)],
+            {"the same pair has a different score in another row": 2, "duplicate of an earlier row": 1},
+        ),
+        (
+            pairs(("Кот.", "кот"), ("пёс", "пёс"), ("дом", "сад"), scores=[4.8, 5.0, 0.0]),
+            5.0,
+            [("пёс", "пёс", 5.0), ("дом", "сад", 0.0)],
+            {"the two texts are equal, but the score is not the highest": 1},
+        ),
+    ],
+    ids=["a swapped pair is a duplicate", "equal texts with a low score"],
+)
+def test_what_symmetric_pairs_lose(
+    frame: pl.DataFrame, top: float | None, left: list[tuple[str, str, float]], reasons: dict[str, int]
+) -> None:
     texts = ("sentence1", "sentence2")
-    cleaned, dropped = clean_rows({"test": frame}, ("test",), texts=texts, label="score", symmetric=True)
-    assert cleaned["test"].rows() == [("кот", "пёс", 1.0)]
-    assert [(drop.reason, drop.count) for drop in dropped] == [
-        ("the same pair has a different score in another row", 2),
-        ("duplicate of an earlier row", 1),
-    ]
+    cleaned, dropped = clean_rows({"test": frame}, ("test",), texts=texts, label="score", symmetric=True, top=top)
+    assert cleaned["test"].rows() == left
+    assert {drop.reason: drop.count for drop in dropped} == reasons
 
 
 def test_dropped_rows_are_named_by_their_id_if_they_have_one() -> None:
@@ -226,31 +192,28 @@ def pool(*texts: str, labels: list[int] | None = None) -> pl.DataFrame:
     return rows(*texts, labels=labels).with_columns(id=pl.int_range(pl.len()).cast(pl.String))
 
 
-def test_of_texts_that_are_equal_after_folding_the_first_is_kept() -> None:
-    cleaned, dropped = deduplicate_texts(pool("Один.", "два", "один", "ДВА!", "три"), fold=True)
-    assert cleaned["text"].to_list() == ["Один.", "два", "три"]
-    assert dropped == (Dropped("duplicate of an earlier row", 2, "all", ("2", "3")),)
-
-
-def test_texts_that_are_equal_after_folding_but_have_two_labels_are_dropped() -> None:
-    cleaned, dropped = deduplicate_texts(pool("Один.", "два", "один", labels=[0, 1, 1]), fold=True)
-    assert cleaned.rows() == [("два", 1, "1")]
-    assert dropped == (Dropped("the same text has a different label in another row", 2, "all", ("0", "2")),)
-
-
-def test_with_folding_texts_of_at_most_one_character_are_dropped() -> None:
-    cleaned, dropped = deduplicate_texts(pool("да", "", " я ", labels=[0, 1, 0]), fold=True, split="test")
-    assert cleaned["text"].to_list() == ["да"]
-    assert dropped == (Dropped("a text is empty or a single character", 2, "test", ("1", "2")),)
-
-
-def test_without_folding_texts_are_compared_exactly_and_short_ones_kept() -> None:
-    cleaned, dropped = deduplicate_texts(pool("да", "Да", "да", "я", "ты", "ты", labels=[0, 1, 0, 0, 0, 1]))
-    assert cleaned["id"].to_list() == ["0", "1", "3"]
-    assert [(drop.reason, drop.examples) for drop in dropped] == [
-        ("the same text has a different label in another row", ("4", "5")),
-        ("duplicate of an earlier row", ("2",)),
-    ]
+@pytest.mark.parametrize(
+    ("texts", "labels", "fold", "kept", "dropped"),
+    [
+        (["Один.", "два", "один", "ДВА!", "три"], None, True, ["0", "1", "4"], {"duplicate of an earlier row": "23"}),
+        (["Один.", "два", "один"], [0, 1, 1], True, ["1"], {TWO_LABELS: "02"}),
+        (["да", "", " я "], [0, 1, 0], True, ["0"], {"a text is empty or a single character": "12"}),
+        (
+            ["да", "Да", "да", "я", "ты", "ты"],
+            [0, 1, 0, 0, 0, 1],
+            False,
+            ["0", "1", "3"],
+            {TWO_LABELS: "45", "duplicate of an earlier row": "2"},
+        ),
+    ],
+    ids=["the first of equal texts is kept", "with two labels none is", "short texts are dropped", "without folding"],
+)
+def test_what_deduplication_drops(
+    texts: list[str], labels: list[int] | None, fold: bool, kept: list[str], dropped: dict[str, str]
+) -> None:
+    cleaned, drops = deduplicate_texts(pool(*texts, labels=labels), fold=fold)
+    assert cleaned["id"].to_list() == kept
+    assert drops == tuple(Dropped(reason, len(ids), "all", (*ids,)) for reason, ids in dropped.items())
 
 
 def test_texts_may_be_hashes_and_labels_may_be_lists() -> None:

@@ -1,67 +1,78 @@
 """builders.shaping.folding: foldings with a number. What is equal and what is not was written by hand, from the definition."""
 
+from collections.abc import Callable
+
 import polars as pl
 import pytest
 
-from builders.shaping.folding import FOLDINGS, fold_disguise_3, fold_meaning_2, fold_text_1, fold_texts
+from builders.shaping.folding import FOLDINGS, fold_case, fold_disguise_3, fold_meaning_2, fold_text_1, fold_texts
 
-SAME_MEANING = [
-    ("Отлично!!!", "отлично !"),
-    ("Ура :))", "ура)"),
-    ("The ``Hit''", 'the "hit"'),
-    ("(Правда) (так (и) есть)", "правда так и есть"),
-    ("«Ёлка», да.", "ёлка да"),
-    ("до 0.5 %", "до 0,5%"),
-    ("А - Б", "а б"),
-    ("было 2 - 1", "было 2 1"),
-    ("да :D", "да ;D"),
-]
-OTHER_MEANING = [
-    ("Отлично :)", "Отлично :("),
-    ("Отлично :)", "Отлично"),
-    ("Придёшь?", "Придёшь!"),
-    ("Придёшь?", "Придёшь."),
-    ("-5 градусов", "5 градусов"),
-    ("\u22125", "5"),
-    ("счёт 2:1", "счёт 2-1"),
-    ("1.5 литра", "15 литра"),
-    ("1/2", "12"),
-    ("5% жира", "5 жира"),
-    ("C#", "C"),
-    ("да :D", "да :/"),
-    ("...", "!"),
-]
-SAME_DISGUISED = [
-    ("ёлка в лесу", "елка в лесу"),
-    ("Мaма мылa раму", "Мама мыла раму"),
-    ("ВОДА", "BOДA"),
-    ("не\u200bвидимка\u00ad", "невидимка"),
-    ("\ufeffначало", "начало"),
-]
+# Pairs of texts by folding.
+EQUAL = {
+    fold_text_1: [
+        ("Хорошо!", "хорошо"),
+        ("да,нет", "Да – нет…"),
+        (" две\xa0\nстроки ", "две строки"),
+        ("№ 5", "No 5"),
+        ("\ufb01n", "fin"),
+        ("е\u0308лка", "ёлка"),
+    ],
+    fold_case: [("Sand.", "sand"), (" the  wind?! ", "The wind"), (",A knife", "a knife"), ("...", " ... ")],
+    fold_meaning_2: [
+        ("Отлично!!!", "отлично !"),
+        ("Ура :))", "ура)"),
+        ("The ``Hit''", 'the "hit"'),
+        ("(Правда) (так (и) есть)", "правда так и есть"),
+        ("«Ёлка», да.", "ёлка да"),
+        ("до 0.5 %", "до 0,5%"),
+        ("А - Б", "а б"),
+        ("было 2 - 1", "было 2 1"),
+        ("да :D", "да ;D"),
+    ],
+    fold_disguise_3: [
+        ("ёлка в лесу", "елка в лесу"),
+        ("Мaма мылa раму", "Мама мыла раму"),
+        ("ВОДА", "BOДA"),
+        ("не\u200bвидимка\u00ad", "невидимка"),
+        ("\ufeffначало", "начало"),
+    ],
+}
+DIFFERENT = {
+    fold_text_1: [(":)", ":("), ("...", "!"), ("5+5", "5 5"), ("кот", "кит"), ("", "."), ("сор", "cop")],
+    fold_case: [
+        *(("?", "..."), ("?", "!"), ("...", ""), (",", "?"), ("-2", "2"), (".5", "5"), ("5%", "5"), ("5+5", "5 5")),
+    ],
+    fold_meaning_2: [
+        ("Отлично :)", "Отлично :("),
+        ("Отлично :)", "Отлично"),
+        ("Придёшь?", "Придёшь!"),
+        ("Придёшь?", "Придёшь."),
+        ("-5 градусов", "5 градусов"),
+        ("\u22125", "5"),
+        ("счёт 2:1", "счёт 2-1"),
+        ("1.5 литра", "15 литра"),
+        ("1/2", "12"),
+        ("5% жира", "5 жира"),
+        ("C#", "C"),
+        ("да :D", "да :/"),
+        ("...", "!"),
+        ("сор", "cop"),
+    ],
+}
 
 
-@pytest.mark.parametrize(("one", "other"), SAME_MEANING)
-def test_what_means_the_same_is_equal(one: str, other: str) -> None:
-    first, second = fold_texts(pl.Series([one, other]), fold_meaning_2)
-    assert first == second
-
-
-@pytest.mark.parametrize(("one", "other"), OTHER_MEANING)
-def test_punctuation_that_carries_meaning_is_kept(one: str, other: str) -> None:
-    first, second = fold_texts(pl.Series([one, other]), fold_meaning_2)
-    assert first != second
-
-
-@pytest.mark.parametrize(("one", "other"), SAME_DISGUISED)
-def test_a_disguised_copy_is_seen(one: str, other: str) -> None:
-    first, second = fold_texts(pl.Series([one, other]), fold_disguise_3)
-    assert first == second
-
-
-@pytest.mark.parametrize("fold", [fold_text_1, fold_meaning_2])
-def test_the_other_foldings_do_not_take_one_letter_for_another(fold: object) -> None:
-    first, second = fold_texts(pl.Series(["сор", "cop"]), fold)  # type: ignore[arg-type]
-    assert first != second
+@pytest.mark.parametrize(
+    ("fold", "one", "other", "equal"),
+    [
+        *((fold, *pair, True) for fold, pairs in EQUAL.items() for pair in pairs),
+        *((fold, *pair, False) for fold, pairs in DIFFERENT.items() for pair in pairs),
+    ],
+)
+def test_what_a_folding_makes_equal_and_what_stays_apart(
+    fold: Callable[[pl.Expr], pl.Expr], one: str, other: str, *, equal: bool
+) -> None:
+    first, second = pl.DataFrame({"text": [one, other]}).select(fold(pl.col("text")))["text"]
+    assert (first == second) is equal
 
 
 def test_a_folding_keeps_its_number() -> None:

@@ -11,9 +11,10 @@ from tests.support.measurements import write_tokens
 
 LISTS = pl.List(pl.String)
 SCHEMA = {"id": pl.String, "query": pl.String, "positives": LISTS, "negatives": LISTS, "votes": pl.Int64}
+Row = tuple[str, str, list[str], list[str]]  # id, query, positives, negatives
 
 
-def table(*rows: tuple[str, str, list[str], list[str]]) -> pl.DataFrame:
+def table(*rows: Row) -> pl.DataFrame:
     return pl.DataFrame([(*row, 7) for row in rows], SCHEMA, orient="row")
 
 
@@ -23,43 +24,52 @@ def tokens(tmp_path: Path) -> Measurements:
     return read_tokens(write_tokens(tmp_path / "tokens.parquet", counts))
 
 
-def test_a_text_of_500_tokens_stays_and_one_of_501_goes(tokens: Measurements) -> None:
-    rows, dropped = drop_long(table(("1", "500", ["500"], []), ("2", "501", ["a"], [])), tokens)
-    assert rows["id"].to_list() == ["1"]
-    assert [(drop.reason, drop.count, drop.examples) for drop in dropped] == [
-        ("a query of more than 500 tokens", 1, ("2",))
-    ]
-
-
-def test_a_long_positive_leaves_its_row_which_goes_with_its_last_one(tokens: Measurements) -> None:
-    given = table(("1", "q", ["501", "a", "900", "b"], []), ("2", "q", ["900"], ["a"]), ("3", "q", ["b"], []))
-    rows, dropped = drop_long(given, tokens)
-    assert rows.select("id", "positives").rows() == [("1", ["a", "b"]), ("3", ["b"])]
-    assert {drop.reason: drop.count for drop in dropped} == {
-        "a positive of more than 500 tokens (texts)": 3,
-        "no positive of at most 500 tokens": 1,
-    }
-
-
-def test_a_long_negative_leaves_its_row_which_stays_without_any(tokens: Measurements) -> None:
-    given = table(("1", "q", ["a"], ["900"]), ("2", "q", ["a"], ["b", "501"]), ("3", "q", ["a"], []))
-    rows, dropped = drop_long(given, tokens)
-    assert rows["negatives"].to_list() == [[], ["b"], []]
-    assert [(drop.reason, drop.count) for drop in dropped] == [("a negative of more than 500 tokens (texts)", 2)]
-    assert rows.schema == given.schema
-
-
-def test_rows_without_long_texts_are_returned_as_they_are(tokens: Measurements) -> None:
-    given = table(("1", "q", ["a", "b"], ["500"]))
-    rows, dropped = drop_long(given, tokens)
-    assert rows.equals(given)
-    assert dropped == ()
-
-
-def test_the_limit_is_an_argument(tokens: Measurements) -> None:
-    rows, dropped = drop_long(table(("1", "q", ["a", "b"], [])), tokens, limit=2)
-    assert rows["positives"].to_list() == [["a"]]
-    assert [drop.reason for drop in dropped] == ["a positive of more than 2 tokens (texts)"]
+@pytest.mark.parametrize(
+    ("given", "limit", "left", "dropped"),
+    [
+        (
+            [("1", "500", ["500"], []), ("2", "501", ["a"], [])],
+            500,
+            [("1", "500", ["500"], [])],
+            {"a query of more than 500 tokens": (1, ("2",))},
+        ),
+        (
+            [("1", "q", ["501", "a", "900", "b"], []), ("2", "q", ["900"], ["a"]), ("3", "q", ["b"], [])],
+            500,
+            [("1", "q", ["a", "b"], []), ("3", "q", ["b"], [])],
+            {
+                "a positive of more than 500 tokens (texts)": (3, ("1", "1", "2")),
+                "no positive of at most 500 tokens": (1, ("2",)),
+            },
+        ),
+        (
+            [("1", "q", ["a"], ["900"]), ("2", "q", ["a"], ["b", "501"]), ("3", "q", ["a"], [])],
+            500,
+            [("1", "q", ["a"], []), ("2", "q", ["a"], ["b"]), ("3", "q", ["a"], [])],
+            {"a negative of more than 500 tokens (texts)": (2, ("1", "2"))},
+        ),
+        ([("1", "q", ["a", "b"], ["500"])], 500, [("1", "q", ["a", "b"], ["500"])], {}),
+        (
+            [("1", "q", ["a", "b"], [])],
+            2,
+            [("1", "q", ["a"], [])],
+            {"a positive of more than 2 tokens (texts)": (1, ("1",))},
+        ),
+    ],
+    ids=[
+        "a row goes with its query",
+        "a positive leaves its row, which goes with its last one",
+        "a negative leaves its row, which stays",
+        "nothing is too long",
+        "another limit",
+    ],
+)
+def test_a_text_of_500_tokens_stays_and_one_of_501_goes(
+    given: list[Row], limit: int, left: list[Row], dropped: dict[str, tuple[int, tuple[str, ...]]], tokens: Measurements
+) -> None:
+    rows, drops = drop_long(table(*given), tokens, limit)
+    assert rows.equals(table(*left))
+    assert {drop.reason: (drop.count, drop.examples) for drop in drops} == dropped
 
 
 def test_all_texts_of_a_table_are_what_has_to_be_measured(tmp_path: Path) -> None:

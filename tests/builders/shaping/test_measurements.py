@@ -70,15 +70,20 @@ def test_texts_that_were_not_measured_are_counted_and_the_command_is_named(token
     assert f"embedding-datasets decide {tokens.name.split('/')[0]} --raw-dir DIR" in str(caught.value)
 
 
-@pytest.mark.parametrize("model", [f"{TOKENIZER}@{'1' * 40}", "ai-forever/ruRoberta", "another", ""])
-def test_measurements_of_another_model_are_refused(model: str, tokens: Raw) -> None:
-    with pytest.raises(SourceError, match="measured by another model"):
-        read_measurements(tokens, TOKENS, model)
-
-
-def test_a_file_of_another_kind_is_refused(tokens: Raw) -> None:
-    with pytest.raises(SourceError, match="kind tokens"):
-        read_measurements(tokens, COSINE, TOKENIZER)
+@pytest.mark.parametrize(
+    ("kind", "model", "words"),
+    [
+        *(
+            (TOKENS, model, "measured by another model")
+            for model in (f"{TOKENIZER}@{'1' * 40}", "ai-forever/ruRoberta")
+        ),
+        *((TOKENS, model, "measured by another model") for model in ("another", "")),
+        (COSINE, TOKENIZER, "kind tokens"),
+    ],
+)
+def test_measurements_of_another_model_or_kind_are_refused(kind: str, model: str, words: str, tokens: Raw) -> None:
+    with pytest.raises(SourceError, match=words):
+        read_measurements(tokens, kind, model)
 
 
 def test_a_file_with_any_byte_changed_is_refused_or_says_the_same(tokens: Raw) -> None:

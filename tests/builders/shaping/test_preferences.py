@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from builders.errors import SourceError
-from builders.reading.json import read_json_array, read_json_lines
 from builders.shaping.preferences import (
     CONTRADICTION,
     EMPTY,
@@ -57,9 +56,7 @@ RATINGS = st.lists(
 # Verdicts
 
 
-@pytest.fixture
-def raw(tmp_path: Path) -> Raw:
-    return Raw("source/pairs.jsonl", tmp_path / "pairs.jsonl")
+RAW = Raw("source/pairs.jsonl", Path("pairs.jsonl"))
 
 
 @pytest.mark.parametrize(
@@ -72,18 +69,16 @@ def raw(tmp_path: Path) -> Raw:
          {"model_a": True, "model_b": False, "tie": None, "tie (bothbad)": None}),
     ],
 )  # fmt: skip
-def test_verdicts_say_whether_a_is_preferred(verdicts: list[Any], meanings: dict[Any, bool | None], raw: Raw) -> None:
-    column = parse_preferences(pl.Series("winner", verdicts), meanings, raw)
+def test_verdicts_say_whether_a_is_preferred(verdicts: list[Any], meanings: dict[Any, bool | None]) -> None:
+    column = parse_preferences(pl.Series("winner", verdicts), meanings, RAW)
     assert column.to_list() == [True, False, None, None][: len(verdicts)]
     assert column.dtype == pl.Boolean
 
 
 @pytest.mark.parametrize(("verdicts", "meanings"), [([1, 0, 2], {1: True, 0: False}), (["A", "a"], {"A": True})])
-def test_an_unknown_verdict_is_an_error_that_names_its_line(
-    verdicts: list[Any], meanings: dict[Any, bool], raw: Raw
-) -> None:
+def test_an_unknown_verdict_is_an_error_that_names_its_line(verdicts: list[Any], meanings: dict[Any, bool]) -> None:
     with pytest.raises(SourceError, match="unknown preference in 'labels'") as caught:
-        parse_preferences(pl.Series("labels", verdicts), meanings, raw)
+        parse_preferences(pl.Series("labels", verdicts), meanings, RAW)
     assert f"source/pairs.jsonl, line {len(verdicts)}" in str(caught.value)
     assert repr(str(verdicts[-1])) in str(caught.value)
     assert " or ".join(map(repr, meanings)) in str(caught.value)
@@ -116,23 +111,22 @@ def test_every_two_systems_on_a_prompt_are_a_pair_and_the_higher_mean_is_preferr
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("one", "other", "x_preferred"),
     [
-        ([0.1, 0.2], [0.15]),
-        ([4.0, 5.0], [4.5]),
-        ([1.0, 1.0, 2.0], [1.0, 2.0, 1.0]),
-        ([3.6666666666666665], [3.6666666666666665]),
-        ([0.3], [0.1, 0.2, 0.6]),
-        ([-1.0, 1.0], [0.0]),
+        ([0.1, 0.2], [0.15], None),
+        ([4.0, 5.0], [4.5], None),
+        ([1.0, 1.0, 2.0], [1.0, 2.0, 1.0], None),
+        ([3.6666666666666665], [3.6666666666666665], None),
+        ([0.3], [0.1, 0.2, 0.6], None),
+        ([-1.0, 1.0], [0.0], None),
+        ([3.6666666666666665], [3.666666666666667], False),
     ],
 )
-def test_equal_means_are_a_tie_despite_floating_point_errors(one: list[float], other: list[float]) -> None:
+def test_equal_means_alone_are_a_tie_despite_floating_point_errors(
+    one: list[float], other: list[float], x_preferred: bool | None
+) -> None:
     rows = [("p", system, system, rating) for system, ratings in (("x", one), ("y", other)) for rating in ratings]
-    assert [pair[-1] for pair in paired_rows(rows)] == [None]
-
-
-def test_means_that_differ_in_the_last_digit_are_not_a_tie() -> None:
-    assert paired_rows([("p", "x", "ex", 3.6666666666666665), ("p", "y", "why", 3.666666666666667)])[0][-1] is False
+    assert [pair[-1] for pair in paired_rows(rows)] == [x_preferred]
 
 
 def test_a_prompt_with_one_system_makes_no_pair_and_is_counted() -> None:
@@ -184,21 +178,6 @@ def rerank(pairs: list[Pair] | pl.DataFrame) -> Tables:
     return rerank_pairs(pairs if isinstance(pairs, pl.DataFrame) else make_pairs(pairs), split="test")
 
 
-def test_a_pair_is_a_query_with_the_preferred_response_judged_1_and_the_other_0() -> None:
-    tables = rerank([("Why?", "Because.", "Hm.", True), ("How?", "No idea.", "Like this.", False)])
-    assert frame(tables, "queries").rows() == [("pair-0", "Why?"), ("pair-1", "How?")]
-    assert sorted(candidates(tables)["pair-0"]) == [("Because.", 1), ("Hm.", 0)]
-    assert sorted(candidates(tables)["pair-1"]) == [("Like this.", 1), ("No idea.", 0)]
-    assert not tables.dropped
-    assert tables.observed == {"pairs in test": 2}
-
-
-def test_texts_are_unchanged() -> None:
-    tables = rerank([(" q\n", "\ta \n", "Ａ\u200b", True)])
-    assert frame(tables, "queries")["text"].to_list() == [" q\n"]
-    assert dict(candidates(tables)["pair-0"]) == {"\ta \n": 1, "Ａ\u200b": 0}
-
-
 def test_pairs_that_share_a_query_and_a_response_share_no_row() -> None:
     tables = rerank([("one", "x", "y", True), ("one", "y", "z", True)])
     assert frame(tables, "top_ranked").rows() == [
@@ -212,11 +191,6 @@ def test_queries_are_never_merged_even_if_pairs_contradict_each_other() -> None:
     tables = rerank([("q", "x", "y", True), ("q", "x", "y", True), ("q", "y", "x", True)])
     assert frame(tables, "queries")["text"].to_list() == ["q"] * 3
     assert [max(ranked, key=lambda one: one[1])[0] for ranked in candidates(tables).values()] == ["x", "x", "y"]
-
-
-def test_further_columns_of_a_pair_are_kept_beside_its_query() -> None:
-    pairs = make_pairs([("q", "x", "y", True)]).with_columns(language=pl.lit("eng"))
-    assert frame(rerank(pairs), "queries").rows(named=True) == [{"id": "pair-0", "text": "q", "language": "eng"}]
 
 
 def test_ties_empty_and_equal_responses_are_dropped_each_for_the_first_reason_that_applies() -> None:
@@ -334,35 +308,35 @@ def rerank_clean(*pairs: Pair) -> tuple[list[str], dict[str, int]]:
     return numbers, dropped_counts(tables)
 
 
-def test_a_cleaned_version_drops_pairs_whose_responses_differ_only_in_case_and_white_space() -> None:
-    assert rerank_clean(
-        ("q", "Yes, so.", "yes,\xa0 so. ", True), ("q", "-2", "2", True), ("q", "Yes!", "Yes?", True)
-    ) == (
-        ["1", "2"],
-        {EQUAL_IGNORING_CASE: 1},
-    )
-
-
-def test_a_cleaned_version_keeps_a_pair_once_whatever_the_order_of_its_responses() -> None:
-    assert rerank_clean(
-        ("q", "x", "y", True), ("Q ", "Y", "x", False), ("q", "x", "z", True), ("r", "x", "y", True)
-    ) == (
-        ["0", "2", "3"],
-        {REPETITION: 1},
-    )
-
-
-def test_a_cleaned_version_drops_all_pairs_that_contradict_each_other() -> None:
-    assert rerank_clean(
-        ("q", "x", "y", True), ("q", "y", "x", True), ("q", "X", "y", True), ("q", "x", "z", False)
-    ) == (
-        ["3"],
-        {CONTRADICTION: 3},
-    )
-
-
-def test_a_tie_contradicts_no_other_pair() -> None:
-    assert rerank_clean(("q", "x", "y", True), ("q", "x", "y", None)) == (["0"], {TIE: 1})
+@pytest.mark.parametrize(
+    ("pairs", "kept", "reasons"),
+    [
+        (
+            [("q", "Yes, so.", "yes,\xa0 so. ", True), ("q", "-2", "2", True), ("q", "Yes!", "Yes?", True)],
+            ["1", "2"],
+            {EQUAL_IGNORING_CASE: 1},
+        ),
+        (
+            [("q", "x", "y", True), ("Q ", "Y", "x", False), ("q", "x", "z", True), ("r", "x", "y", True)],
+            ["0", "2", "3"],
+            {REPETITION: 1},
+        ),
+        (
+            [("q", "x", "y", True), ("q", "y", "x", True), ("q", "X", "y", True), ("q", "x", "z", False)],
+            ["3"],
+            {CONTRADICTION: 3},
+        ),
+        ([("q", "x", "y", True), ("q", "x", "y", None)], ["0"], {TIE: 1}),
+    ],
+    ids=[
+        "responses equal but for case and white space",
+        "repeated in any order",
+        "contradicted",
+        "a tie contradicts none",
+    ],
+)
+def test_what_a_cleaned_version_drops(pairs: list[Pair], kept: list[str], reasons: dict[str, int]) -> None:
+    assert rerank_clean(*pairs) == (kept, reasons)
 
 
 def test_in_a_cleaned_version_queries_in_several_splits_stay_in_the_last_one() -> None:
@@ -475,44 +449,3 @@ def plant_leak(tables: Tables, leak: str) -> Tables:
 def test_the_rules_find_planted_leaks(leak: str, share: float) -> None:
     tables = rerank(make_posts(1_000, a_preferred=lambda n: n % 3 == 0))
     assert guess_preferences(plant_leak(tables, leak))[0] >= share
-
-
-# Real pairs
-
-
-def read_steamshp(folder: Path) -> pl.DataFrame:
-    raw = Raw("steamshp", folder / "hh_rlhf" / "steamshp" / "anthropic_helpful_test.json")
-    columns = dict.fromkeys(("post_id", "history", "human_ref_A", "human_ref_B"), pl.String()) | {"labels": pl.Int64()}
-    rows = read_json_lines(raw, columns)
-    preferred = parse_preferences(rows["labels"], {1: True, 0: False}, raw)
-    return rows.select(id="post_id", query="history", a="human_ref_A", b="human_ref_B", a_preferred=preferred)
-
-
-def read_mt_bench(folder: Path) -> pl.DataFrame:
-    raw = Raw("mt_bench", folder / "mt_bench_pairs" / "llmbar_mt_bench.json")
-    rows = read_json_array(raw, dict.fromkeys(("input", "output_1", "output_2"), pl.String()) | {"label": pl.Int64()})
-    preferred = parse_preferences(rows["label"], {1: True, 2: False}, raw, unit="record")
-    numbers = pl.int_range(pl.len()).cast(pl.String)
-    return rows.select(id=numbers, query="input", a="output_1", b="output_2", a_preferred=preferred)
-
-
-def test_the_real_helpful_pairs_of_hh_rlhf_go_through(real_sources: Path) -> None:
-    pairs = read_steamshp(real_sources)
-    tables = rerank(pairs)
-    assert tables.observed == {"pairs in test": 2344}
-    assert dropped_counts(tables) == {EMPTY: 4, EQUAL: 2}
-    preferred = pl.when("a_preferred").then("a").otherwise("b")
-    better = dict(pairs.select("id", preferred).iter_rows())
-    for query, ranked in candidates(tables).items():
-        assert all((text == better[query]) == (score == 1) for text, score in ranked)
-    share, count = guess_preferences(tables)
-    assert count == 2338
-    assert share < chance_limit(count)
-
-
-def test_the_real_pairs_of_mt_bench_go_through(real_sources: Path) -> None:
-    tables = rerank(read_mt_bench(real_sources))
-    assert tables.observed == {"pairs in test": 200}
-    share, count = guess_preferences(tables)
-    assert count == 200 - sum(dropped_counts(tables).values())
-    assert share < chance_limit(count)

@@ -18,10 +18,7 @@ from pipelines.audit import integrity
 from tests.support.recipes import rows_of
 from tests.support.tables import audit_rows
 
-
-@pytest.fixture
-def raw(tmp_path: Path) -> Raw:
-    return Raw("cedr/train.jsonl", tmp_path / "train.jsonl")
+RAW = Raw("cedr/train.jsonl", Path("train.jsonl"))
 
 
 def test_dropped_rows_are_counted_with_five_of_their_ids() -> None:
@@ -54,16 +51,16 @@ def test_each_condition_applies_to_the_rows_that_earlier_ones_left() -> None:
     )
 
 
-def test_rows_that_meet_no_condition_or_a_null_one_are_not_refused(raw: Raw) -> None:
+def test_rows_that_meet_no_condition_or_a_null_one_are_not_refused() -> None:
     rows = pl.DataFrame({"score": [0.5, None]})
-    refuse(rows, pl.col("score") > 1, raw, "score out of range", found="score", expected="0 to 1")
-    refuse(rows.clear(), pl.lit(value=True), raw, "score out of range", found="score", expected="0 to 1")
+    refuse(rows, pl.col("score") > 1, RAW, "score out of range", found="score", expected="0 to 1")
+    refuse(rows.clear(), pl.lit(value=True), RAW, "score out of range", found="score", expected="0 to 1")
 
 
-def test_the_first_refused_row_is_named_and_all_are_counted(raw: Raw) -> None:
+def test_the_first_refused_row_is_named_and_all_are_counted() -> None:
     rows = pl.DataFrame({"score": [0.5, 2, 0, *[3] * 1_233]})
     with pytest.raises(SourceError) as caught:
-        refuse(rows, pl.col("score") > 1, raw, "score out of range", found="score", expected="0 to 1", unit="record")
+        refuse(rows, pl.col("score") > 1, RAW, "score out of range", found="score", expected="0 to 1", unit="record")
     assert str(caught.value).splitlines()[:4] == [
         "cedr/train.jsonl: score out of range",
         "  where:    cedr/train.jsonl, record 2",
@@ -72,11 +69,11 @@ def test_the_first_refused_row_is_named_and_all_are_counted(raw: Raw) -> None:
     ]
 
 
-def test_rows_may_have_locations_of_their_own(raw: Raw) -> None:
+def test_rows_may_have_locations_of_their_own() -> None:
     rows = pl.DataFrame({"line": [7, 9], "word": ["a", "b"]})
     found, line = pl.format("word {}", "word"), pl.format("line {}", "line")
     with pytest.raises(SourceError, match="wrong word") as caught:
-        refuse(rows, pl.col("word") == "b", raw, "wrong word", found=found, expected="a", location=line)
+        refuse(rows, pl.col("word") == "b", RAW, "wrong word", found=found, expected="a", location=line)
     assert (caught.value.where, caught.value.found) == ("cedr/train.jsonl, line 9", "'word b'")
 
 
@@ -109,18 +106,14 @@ def test_the_first_of_equal_documents_takes_over_all_judgements() -> None:
     assert rows_of(merged, "qrels") == [("q0", "d0", 1), ("q1", "d0", 1)]
 
 
-def test_judgements_that_become_equal_are_merged() -> None:
-    merged = merge_duplicates(make_tables(["one", "One"], ["sand", "sand."], [(0, 0), (1, 1)]), split="test")
-    assert rows_of(merged, "qrels") == [("q0", "d0", 1)]
-
-
-def test_merged_rows_are_counted_and_observations_are_kept() -> None:
+def test_merged_rows_are_counted_observations_are_kept_and_equal_judgements_become_one() -> None:
     merged = merge_duplicates(make_tables(["one", "One"], ["sand", "sand.", "SAND"], [(0, 0), (1, 1)]), split="test")
     assert merged.dropped == (
         Dropped("the query repeats an earlier one and was merged into it", 1, "test", ("q1",)),
         Dropped("the document repeats an earlier one and was merged into it", 2, "test", ("d1", "d2")),
     )
     assert merged.observed == {"seen": 7}
+    assert rows_of(merged, "qrels") == [("q0", "d0", 1)]
 
 
 @given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=8))

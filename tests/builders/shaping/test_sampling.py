@@ -80,11 +80,6 @@ def test_keys_with_equal_hashes_are_ordered_by_their_text(monkeypatch: pytest.Mo
     assert numbers.get_column("id").to_list() == [-1, 10, 9]
 
 
-def test_different_seeds_give_different_samples() -> None:
-    first, second = (set(keys(sampling.sample(corpus(), 1000, key="id", seed=seed))) for seed in ("first", "second"))
-    assert 150 < len(first & second) < 350  # a quarter of a quarter is expected: 250 of 4000
-
-
 @given(reviews, reviews, st.data())
 def test_added_rows_change_a_sample_only_by_pushing_rows_out(
     old: dict[str, str], more: dict[str, str], data: st.DataObject

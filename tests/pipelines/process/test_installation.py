@@ -74,16 +74,18 @@ def test_the_commit_of_a_checkout_is_that_of_git_and_a_repository_around_the_pac
     assert commit(repository / "pipelines") is None
 
 
-@pytest.mark.parametrize("name", ["pipelines/make.py", "pipelines/new.py"], ids=["changed", "new"])
-def test_changed_code_marks_the_commit(repository: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "mark"),
+    [
+        *((name, "-dirty") for name in ("pipelines/make.py", "pipelines/new.py")),
+        *((name, "") for name in ("pipelines/ledger.json", "pipelines/raw.lock.json", "outputs.txt")),
+    ],
+)
+def test_changed_and_new_code_mark_the_commit_and_what_a_build_writes_does_not(
+    repository: Path, name: str, mark: str
+) -> None:
     (repository / name).write_text("[]\n")
-    assert commit(repository) == git(repository, "rev-parse", "HEAD") + "-dirty"
-
-
-@pytest.mark.parametrize("name", ["pipelines/ledger.json", "pipelines/raw.lock.json", "outputs.txt"])
-def test_what_a_build_writes_does_not_mark_the_commit(repository: Path, name: str) -> None:
-    (repository / name).write_text("[]\n")
-    assert commit(repository) == git(repository, "rev-parse", "HEAD")
+    assert commit(repository) == git(repository, "rev-parse", "HEAD") + mark
 
 
 def test_a_repository_without_a_commit_has_none(tmp_path: Path) -> None:

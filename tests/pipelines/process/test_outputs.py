@@ -19,6 +19,7 @@ from pipelines.command_line import COMMANDS
 from pipelines.process import outputs
 from pipelines.process.files import protect, replacing, write_atomically
 from pipelines.process.outputs import KINDS, Output, claim
+from tests.pipelines.decontamination.test_clean import content, run_scan
 from tests.support.benchmark_tables import LATIN, sentence
 from tests.support.foreign import write_json_lines
 from tests.support.paths import ROOT
@@ -55,29 +56,16 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(*arguments: str) -> int:
-    """Run `embedding-datasets contamination` in this process."""
-    before, sys.argv = sys.argv, ["embedding-datasets contamination", *arguments]
-    try:
-        return contamination.main()
-    finally:
-        sys.argv = before
-
-
 def index(output: str, *more: str) -> int:
-    return run("index", "test.jsonl", "--task", "Classification", "--output", output, *more)
-
-
-def tree(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return run_scan("index", "test.jsonl", "--task", "Classification", "--output", output, *more)
 
 
 def refused(*arguments: str, words: str) -> UsageError:
     """What the command refuses; all files stay as they were."""
-    before = tree(Path())
+    before = content(Path())
     with pytest.raises(UsageError, match=words) as caught:
-        run(*arguments)
-    assert tree(Path()) == before
+        run_scan(*arguments)
+    assert content(Path()) == before
     return caught.value
 
 
@@ -124,11 +112,11 @@ def test_what_somebody_else_wrote_is_replaced_only_on_demand(corpus: Path, optio
     error = refused(*scan, words="the folder holds other files" if option == "--clean" else "that this package wrote")
     assert "--overwrite" in str(error)
     assert error.exit_code == 2
-    run(*scan, "--overwrite")
-    first = tree(Path())
+    run_scan(*scan, "--overwrite")
+    first = content(Path())
     assert "theirs/mine.txt" not in first
-    run(*scan)
-    assert tree(Path()).keys() == first.keys(), "its own output is replaced without a word"
+    run_scan(*scan)
+    assert content(Path()).keys() == first.keys(), "its own output is replaced without a word"
 
 
 def test_an_older_index_is_replaced_and_other_parquet_is_not(corpus: Path) -> None:
@@ -229,11 +217,11 @@ def test_lock_file_and_ledger_are_no_outputs_and_are_added_to(tmp_path: Path, mo
 def test_what_is_written_says_what_it_is(corpus: Path) -> None:
     """The marks themselves, for programs that ask: no other test would see that one is lost."""
     assert index("my.index") == 0
-    run("scan", "corpus", "--index", "my.index", "--matches", "m", "--flag", "f", "--html", "page.html")
+    run_scan("scan", "corpus", "--index", "my.index", "--matches", "m", "--flag", "f", "--html", "page.html")
     assert pq.read_metadata("m").metadata[b"embedding-datasets"] == b"matches"
     assert pq.read_metadata("f").metadata[b"embedding-datasets"] == b"flags"
     assert '<meta name="generator" content="embedding-datasets">' in Path("page.html").read_text("utf-8")
-    assert run("map", str(OLD / "outputs"), "--output", "map.json") == 0
+    assert run_scan("map", str(OLD / "outputs"), "--output", "map.json") == 0
     assert '"$schema": "urn:embedding-datasets:contamination-map"' in Path("map.json").read_text("utf-8")
 
 

@@ -1,6 +1,5 @@
 """What a user sees on stderr: log messages, progress bars, sizes."""
 
-import io
 import logging
 import subprocess
 import sys
@@ -10,11 +9,7 @@ import pytest
 
 from pipelines.process.terminal import configure_logging, format_duration, format_size, progress_bar
 from tests.support.paths import ROOT
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
+from tests.support.terminals import Terminal
 
 
 @pytest.fixture

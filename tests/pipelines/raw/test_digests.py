@@ -107,21 +107,25 @@ def test_a_git_blob_id_missing_in_the_cache_is_computed(raw_settings: RawSetting
 
 
 @pytest.mark.parametrize(
-    "damage", [b"", b"{", b"[]", b"null", b'{"of": 1}', b'{"of": {}, "digest": {"sha256": 1}}', b"\xff"]
+    "damage",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b'{"of": 1}',
+        b'{"of": {}, "digest": {"sha256": 1}}',
+        b"\xff",
+        {"sha256": None, "bytes": 3},
+    ],
 )
-def test_a_damaged_cache_entry_is_ignored(raw_settings: RawSettings, damage: bytes) -> None:
+def test_a_damaged_cache_entry_is_ignored(raw_settings: RawSettings, damage: bytes | dict[str, Any]) -> None:
+    """damage: all that is in the file, or the digest beside the state of the file."""
     with_old_timestamp(write_local(raw_settings))
     locate_file(BY_HAND, raw_settings)
     (entry,) = raw_settings.digest_cache.iterdir()
-    entry.write_bytes(damage)
-    assert locate_file(BY_HAND, raw_settings).verified
-
-
-def test_a_damaged_digest_in_a_valid_cache_entry_is_ignored(raw_settings: RawSettings) -> None:
-    with_old_timestamp(write_local(raw_settings))
-    locate_file(BY_HAND, raw_settings)
-    (entry,) = raw_settings.digest_cache.iterdir()
-    entry.write_text(json.dumps(json.loads(entry.read_bytes()) | {"digest": {"sha256": None, "bytes": 3}}))
+    whole = json.dumps(json.loads(entry.read_bytes()) | {"digest": damage}) if isinstance(damage, dict) else damage
+    entry.write_bytes(whole.encode() if isinstance(whole, str) else whole)
     assert locate_file(BY_HAND, raw_settings).verified
 
 

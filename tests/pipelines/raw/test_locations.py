@@ -168,9 +168,9 @@ def test_a_plan_says_where_a_file_would_come_from(raw_settings: RawSettings, ser
 
 
 def test_a_plan_for_a_file_fetched_by_hand_says_how(raw_settings: RawSettings) -> None:
-    for file in (by_hand("file.jsonl", "Ask."), member(by_hand("files.zip", "Ask."), "file.jsonl")):
+    for file in (by_hand("file.jsonl", "Ask."), member(by_hand("file.jsonl", "Ask."), "a.jsonl")):
         planned = plan_file(source_of(file), "file", raw_settings)
-        assert (planned.name, planned.origin) == ("file.jsonl", "by-hand")
+        assert (planned.name, planned.origin) == ("demo/file.jsonl", "by-hand")
         assert planned.where.startswith("Ask; put it at ")
 
 

@@ -191,11 +191,6 @@ def test_the_publisher_is_retried_less_where_there_are_mirrors(
         assert len(server.log) == 3 * number
 
 
-def test_a_file_that_is_fetched_by_hand_may_come_from_a_mirror(mirror: FaultyServer, raw_settings: RawSettings) -> None:
-    located = locate_file(BY_HAND, with_mirrors(raw_settings, f"{mirror.url}/m"))
-    assert (located.origin, located.url, located.verified) == ("mirror", None, True)
-
-
 def test_a_gated_file_may_come_from_a_mirror_which_gets_no_token(
     server: FaultyServer, mirror: FaultyServer, raw_settings: RawSettings
 ) -> None:
@@ -300,7 +295,7 @@ def test_a_member_comes_by_itself_where_the_archive_has_no_digest(
 def test_a_plan_offline_names_the_member_that_a_folder_has(folder: Path, raw_settings: RawSettings) -> None:
     file = member(https("https://a.example/files.zip"), "a/test.jsonl", name="test.jsonl", **PIN)
     plan = plan_file(source_of(file), "file", with_mirrors(raw_settings, folder, offline=True))
-    assert (plan.name, plan.origin, plan.where) == ("test.jsonl", "mirror", str(folder / PATH))
+    assert (plan.name, plan.origin, plan.where) == ("demo/test.jsonl", "mirror", str(folder / PATH))
 
 
 def test_a_member_that_is_nowhere_names_the_archive_and_all_that_was_asked(

@@ -2,7 +2,6 @@
 
 import io
 import json
-import pickle
 import shlex
 from collections.abc import Callable
 from dataclasses import replace
@@ -30,6 +29,7 @@ from pipelines.raw.missing_files import (
 from pipelines.raw.settings import RawSettings
 from tests.support.raw_files import error_of, sha256, write
 from tests.support.releases import NAMES, definition_of
+from tests.support.terminals import Terminal
 
 
 @pytest.fixture
@@ -142,11 +142,6 @@ def test_the_summary_of_the_catalogue_fits_the_page_and_names_every_dataset(raw:
 )
 def test_sizes_are_added_as_far_as_they_are_known(sizes: list[int | None], text: str) -> None:
     assert total_size(sizes) == text
-
-
-def test_an_error_keeps_its_missing_file_on_the_way_between_processes() -> None:
-    error = SourceError("x not found").lacking("demo/x", "offline")
-    assert pickle.loads(pickle.dumps(error)).missing == MissingFile("demo/x", "offline")
 
 
 def test_a_build_of_several_datasets_gives_a_line_to_each_and_lists_the_files_at_the_end(
@@ -286,21 +281,14 @@ def test_what_is_large_or_of_unknown_size_is_asked_for_and_nothing_else(online: 
     assert large_download(datasets("rubq-retrieval"), None, replace(online, offline=True)) == ""
 
 
-class Keyboard(io.StringIO):
-    """Standard input of a person at a terminal."""
-
-    def isatty(self) -> bool:
-        return True
-
-
 @pytest.mark.parametrize(
     ("keyboard", "typed", "options", "goes_on"),
     [
-        (Keyboard, "y\n", (), True),
-        (Keyboard, "n\n", (), False),
-        (Keyboard, "\n", (), False),
-        (Keyboard, "", (), False),
-        (Keyboard, "n\n", ("--yes",), True),
+        (Terminal, "y\n", (), True),
+        (Terminal, "n\n", (), False),
+        (Terminal, "\n", (), False),
+        (Terminal, "", (), False),
+        (Terminal, "n\n", ("--yes",), True),
         (io.StringIO, "n\n", (), True),
     ],
     ids=["yes", "no", "Enter", "end of input", "--yes", "no terminal"],

@@ -268,18 +268,20 @@ def test_the_etag_of_a_small_file_is_its_git_blob_id(server: FaultyServer, raw_s
 
 
 @pytest.mark.parametrize(
-    ("code", "expected"),
-    [("GatedRepo", "gated"), ("RepoNotFound", "gone"), ("RevisionNotFound", "gone"), ("", "denied")],
+    ("status", "code", "gated", "expected"),
+    [
+        (401, "GatedRepo", False, ("gated", "status 401")),
+        (403, "", True, ("gated", "status 403")),
+        (401, "RepoNotFound", False, ("gone", "status 401 RepoNotFound")),
+        (401, "RevisionNotFound", False, ("gone", "status 401 RevisionNotFound")),
+        (401, "", False, ("denied", "status 401")),
+    ],
 )
-def test_the_hub_says_why_it_refuses(server: FaultyServer, raw_settings: RawSettings, code: str, expected: str) -> None:
-    server.always[ON_HUB] = Fault(status=401, headers={"X-Error-Code": code} if code else {})
-    found = f"status 401 {code}" if expected == "gone" else "status 401"
-    assert on_hub(server, raw_settings, **PIN)[:2] == (expected, found)
-
-
-def test_a_gated_file_needs_access(server: FaultyServer, raw_settings: RawSettings) -> None:
-    server.always[ON_HUB] = Fault(status=403)
-    assert on_hub(server, raw_settings, gated=True, **PIN)[0] == "gated"
+def test_the_hub_says_why_it_refuses(
+    server: FaultyServer, raw_settings: RawSettings, status: int, code: str, gated: bool, expected: tuple[str, str]
+) -> None:
+    server.always[ON_HUB] = Fault(status=status, headers={"X-Error-Code": code} if code else {})
+    assert on_hub(server, raw_settings, gated=gated, **PIN)[:2] == expected
 
 
 def test_the_token_goes_to_the_hub_alone(server: FaultyServer, raw_settings: RawSettings) -> None:
