@@ -100,10 +100,10 @@ def _write_datasets(
 ) -> list[Written]:
     """The results of `work` for the releases of each dataset: the largest begin, on as many processes as are worth it."""
     sizes = [[sum(table.num_bytes for table in release.manifest.tables) for release in own] for own in datasets]
-    releases, largest = sum(map(len, datasets)), max(map(max, filter(None, sizes)), default=0)
+    releases, largest = sum(map(len, datasets)), max(map(max, filter(None, sizes)))
     effort = releases + sum(map(sum, sizes)) // RELEASE_BYTES
     processes = max(1, min(os.cpu_count() or 1, effort // STARTING_RELEASES, MAX_BYTES // max(largest, 1)))
-    by_size = sorted(range(len(datasets)), key=lambda number: -sum(sizes[number]))
+    by_size = sorted((number for number, own in enumerate(sizes) if own), key=lambda number: -sum(sizes[number]))
     with stage("releases", total=releases, unit="releases") as advance:
         results = run_pieces(
             [datasets[number] for number in by_size],
@@ -112,7 +112,8 @@ def _write_datasets(
             killed=_killed_too_often,
             on_end=lambda own: advance(len(own)),
         )
-        return [written for _, written in sorted(zip(by_size, results, strict=True))]
+        written = dict(zip(by_size, results, strict=True))
+    return [written.get(number, []) for number in range(len(datasets))]
 
 
 def _write_dataset(
