@@ -12,7 +12,7 @@ import orjson
 import polars as pl
 
 from builders import catalogue, tasks
-from builders.catalogue import Definition
+from builders.catalogue import Definition, Entry
 from builders.errors import ReleaseError, UsageError
 from builders.licenses import permits_derivatives
 from builders.spec import TRAINING
@@ -42,10 +42,15 @@ logger = logging.getLogger(__name__)
 class SiteRelease:
     """A release to show. statistics: as in statistics.json, by split."""
 
-    definition: Definition
+    entry: Entry
     manifest: Manifest
     release_dir: Path
     statistics: dict[str, Any]
+
+    @property
+    def definition(self) -> Definition:
+        """Its dataset, which no process can send to another."""
+        return catalogue.load(self.entry)
 
     @property
     def path(self) -> str:
@@ -112,7 +117,7 @@ def _read_release(definition: Definition, release_dir: Path) -> SiteRelease | No
             expected=expected,
             todo="move it to outputs/<dataset>/<version>",
         )
-    return SiteRelease(definition, manifest, release_dir, _read_statistics(release_dir / folder.STATISTICS))
+    return SiteRelease(definition.entry, manifest, release_dir, _read_statistics(release_dir / folder.STATISTICS))
 
 
 def _read_statistics(path: Path) -> dict[str, Any]:

@@ -19,11 +19,10 @@ of more than MAX_TEXTS texts is left out. All numbers go through scratch files, 
 
 import base64
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -38,7 +37,7 @@ from pipelines.catalogue_site.release_data import ReleaseData
 from pipelines.decontamination.fingerprints import SEED_WORDS, SHORT_WORDS, chunk_offsets, read_runs
 from pipelines.decontamination.indexing import table_texts
 from pipelines.process.stages import stage
-from pipelines.release.folder import scan_tables
+from pipelines.release.folder import open_tables
 
 WINDOW_RUNS, MAX_RUNS = 4, 6
 MAX_ROWS, MAX_TEXTS = 10, 64
@@ -46,6 +45,7 @@ MAX_EXAMPLES = 20  # of the texts that two releases share
 PART_BITS, MAX_BITS = 4, 16  # the first bits of a number name its scratch file; at most so many name its script
 TEXT = np.dtype([("folded", "<u8"), ("row", "<u4"), ("rows", "<u4"), ("words", "<u2"), ("exact", "<u2")])
 RUN = np.dtype("<u8")
+Folders = Sequence[tuple[Path, int]]  # with the scratch files of each release, and the number of its first row
 ENTRIES = {TEXT: 512, RUN: 1024}  # of a script, on average at most
 
 
@@ -82,44 +82,52 @@ class TextIndex:
     shared: dict[tuple[int, int], SharedTexts]
 
 
-def write_text_index(search_dir: Path, releases: Sequence[ReleaseData]) -> TextIndex:
-    """Write the scripts of the index of releases without damage into a new folder."""
-    search_dir.mkdir()
-    columns = list[TextColumn]()
-    with TemporaryDirectory(dir=search_dir) as scratch:
-        for number, data in enumerate(releases):
-            with stage(f"search: {data.release.manifest.name}"):
-                _spill_release(data, number, columns, Path(scratch))
-        with stage("search: writing the index"):
-            text_bits, run_bits = (_script_bits(Path(scratch), kind) for kind in ENTRIES)
-            shared: dict[tuple[int, int], SharedTexts] = {}
-            for part in range(1 << PART_BITS):
-                texts = _read_texts(Path(scratch), part, columns)
-                _add_shared(texts, shared)
-                _write_texts(search_dir, texts, part, text_bits)
-                _write_runs(search_dir, _read_part(Path(scratch), RUN, part), part, run_bits)
-    return TextIndex(tuple(columns), {"texts": text_bits, "runs": run_bits}, shared)
+def spill_texts(data: ReleaseData, scratch: Path) -> tuple[TextColumn, ...]:
+    """Write the numbers of all texts of a release without damage into files in a new folder below `scratch`.
 
-
-def _spill_release(data: ReleaseData, number: int, columns: list[TextColumn], scratch: Path) -> None:
-    """Write the numbers of all texts of a release into the scratch files, and add its columns to the list."""
-    tables = data.release.manifest.tables
-    frames = scan_tables(data.release.release_dir, tables)
+    Returns its columns of texts. They have the number 0 as release, and their rows begin at 0.
+    """
+    manifest, columns, first = data.release.manifest, list[TextColumn](), 0
+    folder = scratch / data.release.path
+    folder.mkdir(parents=True)
+    frames = open_tables(data.release.release_dir, [] if data.problems else manifest.tables)
     layouts = {layout.config: layout for layout in text_layouts(data.release.definition.dataset.task)}
-    for place, table in enumerate(tables):
-        if data.problems or table.config not in layouts:
+    for place, table in enumerate(manifest.tables if frames else ()):
+        if table.config not in layouts:
             continue
         layout, frame = layouts[table.config], frames[table.config][table.split]
         texts = {name: text for pair in table_texts(layout, frame) for name, text in pair.items()}
         if table.config == "corpus":  # as its row shows it: without the title
             texts = {"text": pl.col("text")}
         for column, text in texts.items():
-            first = columns[-1].first + columns[-1].rows if columns else 0
-            columns.append(TextColumn(number, place, table.config, table.split, column, first, table.rows))
+            columns.append(TextColumn(0, place, table.config, table.split, column, first, table.rows))
             batches = read_batches(frame.select(text=text.cast(pl.String).fill_null("")))
             for entries, runs, run_parts in map_in_order(partial(_describe_texts, first=first), batches):
-                _spill(scratch, entries, entries["folded"] >> np.uint64(64 - PART_BITS))
-                _spill(scratch, runs, run_parts)
+                _spill(folder, entries, entries["folded"] >> np.uint64(64 - PART_BITS))
+                _spill(folder, runs, run_parts)
+            first += table.rows
+    return tuple(columns)
+
+
+def write_text_index(
+    search_dir: Path, scratch: Path, releases: Sequence[tuple[ReleaseData, Sequence[TextColumn]]]
+) -> TextIndex:
+    """Write the scripts of the index into a new folder. releases: each with its columns of texts, spilled below `scratch`."""
+    search_dir.mkdir()
+    columns, folders, first = list[TextColumn](), list[tuple[Path, int]](), 0
+    for number, (data, own) in enumerate(releases):
+        columns += [replace(column, release=number, first=column.first + first) for column in own]
+        folders.append((scratch / data.release.path, first))
+        first += sum(column.rows for column in own)
+    with stage("search: writing the index"):
+        text_bits, run_bits = (_script_bits(folders, kind) for kind in ENTRIES)
+        shared: dict[tuple[int, int], SharedTexts] = {}
+        for part in range(1 << PART_BITS):
+            texts = _read_texts(folders, part, columns)
+            _add_shared(texts, shared)
+            _write_texts(search_dir, texts, part, text_bits)
+            _write_runs(search_dir, _read_part(folders, RUN, part), part, run_bits)
+    return TextIndex(tuple(columns), {"texts": text_bits, "runs": run_bits}, shared)
 
 
 def _describe_texts(batch: pl.DataFrame, first: int) -> tuple[Array, Array, Array]:
@@ -170,34 +178,39 @@ def select_runs(folded: pl.Series) -> tuple[Array, Array]:
     return (joined >> np.uint64(32)).astype(np.int64), joined & np.uint64(0xFFFFFFFF)
 
 
-def _spill(scratch: Path, values: Array, parts: Array) -> None:
+def _spill(folder: Path, values: Array, parts: Array) -> None:
     """Append values to the scratch files of their parts."""
     order = np.argsort(parts.astype(np.uint8), kind="stable")
     borders = np.searchsorted(parts[order], np.arange((1 << PART_BITS) + 1)).tolist()
     for part, (start, stop) in enumerate(pairwise(borders)):
-        with _part_path(scratch, values.dtype, part).open("ab") as file:
+        with _part_path(folder, values.dtype, part).open("ab") as file:
             file.write(values[order[start:stop]].tobytes())
 
 
-def _part_path(scratch: Path, kind: np.dtype[Any], part: int) -> Path:
-    return scratch / f"{kind.itemsize}-{part}"
+def _part_path(folder: Path, kind: np.dtype[Any], part: int) -> Path:
+    return folder / f"{kind.itemsize}-{part}"
 
 
-def _read_part(scratch: Path, kind: np.dtype[Any], part: int) -> Array:
-    path = _part_path(scratch, kind, part)
-    return np.fromfile(path, kind) if path.exists() else np.empty(0, kind)
+def _read_part(folders: Folders, kind: np.dtype[Any], part: int) -> Array:
+    values = [np.empty(0, kind)]
+    for folder, first in folders:
+        if (path := _part_path(folder, kind, part)).exists():
+            values.append(np.fromfile(path, kind))
+            if kind == TEXT:
+                values[-1]["row"] += first
+    return np.concatenate(values)
 
 
-def _script_bits(scratch: Path, kind: np.dtype[Any]) -> int:
+def _script_bits(folders: Folders, kind: np.dtype[Any]) -> int:
     """How many first bits name a script, so that a script has as few entries as it should."""
-    paths = (_part_path(scratch, kind, part) for part in range(1 << PART_BITS))
+    paths = (_part_path(folder, kind, part) for folder, _ in folders for part in range(1 << PART_BITS))
     entries = sum(path.stat().st_size for path in paths if path.exists()) // kind.itemsize
     return min(max(PART_BITS, (entries // ENTRIES[kind]).bit_length()), MAX_BITS)
 
 
-def _read_texts(scratch: Path, part: int, columns: Sequence[TextColumn]) -> pl.DataFrame:
+def _read_texts(folders: Folders, part: int, columns: Sequence[TextColumn]) -> pl.DataFrame:
     """The entries of a part as a frame with the columns of TEXT, `column` and `release`, by hash, then by row."""
-    frame = pl.DataFrame(_read_part(scratch, TEXT, part))
+    frame = pl.DataFrame(_read_part(folders, TEXT, part))
     places = np.searchsorted([column.first for column in columns], frame["row"].to_numpy(), "right") - 1
     releases = np.array([column.release for column in columns], np.uint32)
     return frame.with_columns(column=places, release=releases[places]).sort("folded", "row")

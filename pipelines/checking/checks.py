@@ -92,7 +92,7 @@ def check_release(
     manifest, definition = define_release(release_dir)
     task = definition.dataset.task
     problems = verify_release(release_dir, manifest)
-    rows: Frames = {} if problems else folder.scan_tables(release_dir, manifest.tables)
+    rows: Frames = {} if problems else folder.open_tables(release_dir, manifest.tables)
     loading = _loading_faults(release_dir, manifest, fetched)
     loaded = {fault.partition(" would be loaded ")[0] for fault in loading}  # files that both name are named once
     problems = [

@@ -8,7 +8,7 @@ outputs/<dataset>/<version>/
 
 import hashlib
 import json
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from pipelines.release.parquet import count_rows, describe_file, hash_table
 MANIFEST, STATISTICS, CARD, CROISSANT = "manifest.json", "statistics.json", "README.md", "croissant.json"
 SCORES = "scores.json"
 DOCUMENTS = (CARD, STATISTICS, CROISSANT, SCORES)  # what describes the rows
+SMALL = 4 << 20  # bytes of values that an audit keeps in memory
 OPTIONAL = frozenset({CROISSANT, SCORES})  # old releases lack the first, and those that were not scored the second
 
 
@@ -153,6 +154,16 @@ def scan_tables(release_dir: Path, tables: Iterable[Table]) -> dict[str, dict[st
     for table in tables:
         frames.setdefault(table.config, {})[table.split] = scan_table(release_dir, table)
     return frames
+
+
+def open_tables(release_dir: Path, tables: Sequence[Table]) -> dict[str, dict[str, pl.LazyFrame]]:
+    """The frames of scan_tables, for many readers of undamaged files: the tables of a small release are read here, once."""
+    frames = scan_tables(release_dir, tables)
+    if sum(table.num_bytes for table in tables) > SMALL:
+        return frames
+    return {
+        config: {split: frame.collect().lazy() for split, frame in splits.items()} for config, splits in frames.items()
+    }
 
 
 def scan_table(release_dir: Path, table: Table) -> pl.LazyFrame:

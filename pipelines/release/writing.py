@@ -37,8 +37,6 @@ from pipelines.release.figures import count_agreeing
 from pipelines.release.finding_files import report_rows, reported_before, write_findings
 from pipelines.release.shared_texts import shared_with_others
 
-# Bytes of values: the tables of a smaller release are read once, of a larger one whenever they are needed.
-SMALL = 4 << 20
 SCRATCH = ".scratch"  # inside the staging folder, which the next build removes if this one is killed
 
 
@@ -104,12 +102,7 @@ def _describe(
 
     reported: the findings that the recipe reports.
     """
-    frames = folder.scan_tables(release_dir, manifest.tables)
-    if sum(table.num_bytes for table in manifest.tables) <= SMALL:
-        frames = {
-            config: {split: table.collect().lazy() for split, table in splits.items()}
-            for config, splits in frames.items()
-        }
+    frames = folder.open_tables(release_dir, manifest.tables)
     with ThreadPoolExecutor(1) as background:  # large files take a while to delete
         deleted = background.submit(_remove_scratch, release_dir)
         found, described = _audit(definition, manifest, frames, release_dir)
