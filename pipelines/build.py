@@ -43,7 +43,6 @@ def main() -> int:
     """Build what the command line names; returns the exit code: that of the first dataset that failed, if any did."""
     options = command.parse(parser(), _check_options)
     from builders.spec import AS_PUBLISHED
-    from pipelines.build_report.records import failure_to_json
     from pipelines.build_report.redaction import Failure, failure_of
     from pipelines.make import BuildSettings
     from pipelines.raw.missing_files import large_download
@@ -52,13 +51,21 @@ def main() -> int:
     datasets = command.all_versions(datasets, options.names) if options.all_versions else datasets
     signer = command.statement_signer(options, len(datasets))
     raw = replace(command.raw_settings(options), unpinned=tuple(options.unpinned))
-    chosen = (options.splits, options.sample, options.limit)
     _require_files(datasets, options.unpinned)
     others = [f"{definition.dataset.name}@{version}" for definition, version in datasets if version != AS_PUBLISHED]
     if options.partial and others:
         todo = f"name {others[0].partition('@')[0]}@{AS_PUBLISHED}, or leave it out"
         raise UsageError(f"--partial is for versions {AS_PUBLISHED}", found=others[0], todo=todo)
-    settings = BuildSettings(options.output, raw, *chosen, options.force, options.findings, partial=options.partial)
+    settings = BuildSettings(
+        options.output,
+        raw,
+        options.splits,
+        options.sample,
+        options.limit,
+        options.force,
+        options.findings,
+        partial=options.partial,
+    )
     if options.dry_run:
         return _dry_run(datasets, settings, options.push, as_json=options.json)
     if not options.sample and (much := large_download(datasets, options.splits, raw)):
@@ -73,9 +80,10 @@ def main() -> int:
             name = definition.dataset.name
             if isinstance(result, Failure):
                 record("failed", None, result)  # which logs the error
-                if options.json:
-                    command.print_json(failure_to_json(name, version, result.error))
-                code = code or result.error.exit_code
+                failed = command.print_failure(
+                    result.error, as_json=options.json, said=True, dataset=name, version=version
+                )
+                code = code or failed
                 continue
             failure, publication = None, None
             if push is not None:
@@ -92,9 +100,7 @@ def main() -> int:
             brief = len(datasets) > 1 and not options.verbose
             _show(result, publication, as_json=options.json, brief=brief)
             if failure is not None:
-                command.print_error(failure.error)
-                if options.json:
-                    command.print_json(failure_to_json(name, version, failure.error))
+                command.print_failure(failure.error, as_json=options.json, dataset=name, version=version)
                 code = code or PublishError.exit_code
     return code
 
@@ -283,7 +289,6 @@ def _show(result: BuildResult, publication: Publication[Plan] | None, *, as_json
 def _dry_run(datasets: list[tuple[Definition, str]], settings: BuildSettings, org: str | None, *, as_json: bool) -> int:
     """Show what a build would do; returns the exit code that it would end with, as far as that is known."""
     from pipelines.build_report import page
-    from pipelines.build_report.records import failure_to_json
     from pipelines.hub.publishable import require_rights
     from pipelines.make import plan_build
     from pipelines.raw.missing_files import list_needs, log_missing_files
@@ -295,10 +300,8 @@ def _dry_run(datasets: list[tuple[Definition, str]], settings: BuildSettings, or
             if org:
                 require_rights(definition, version, rights=False)
         except DatasetError as error:
-            command.print_error(error)
-            if as_json:
-                command.print_json(failure_to_json(definition.dataset.name, version, error))
-            code = code or error.exit_code
+            failure = command.print_failure(error, as_json=as_json, dataset=definition.dataset.name, version=version)
+            code = code or failure
             continue
         if plan.state == "impossible":
             code = code or SourceError.exit_code

@@ -262,11 +262,11 @@ def require_local(name: str, options: argparse.Namespace) -> None:
         raise UsageError("a dataset on the Hub has to be downloaded, and --offline is set", where=name, todo=todo)
 
 
-def split_names(text: str) -> tuple[str, ...]:
-    """`test,validation` as a tuple."""
+def split_names(text: str, of: str = "splits", example: str = "test,validation") -> tuple[str, ...]:
+    """`test,validation` as a tuple. of, example: for the error of a name that is empty."""
     names = tuple(name.strip() for name in text.split(","))
     if not all(names):
-        raise argparse.ArgumentTypeError("names of splits joined by commas, such as test,validation")
+        raise argparse.ArgumentTypeError(f"names of {of} joined by commas, such as {example}")
     return names
 
 
@@ -340,11 +340,15 @@ def print_error(error: DatasetError) -> None:
     logger.error("%s", error)
 
 
-def print_failure(error: DatasetError, *, as_json: bool, **names: str | None) -> int:
-    """Show an error on stderr, for programs too, with the names of what failed; returns its exit code."""
+def print_failure(error: DatasetError, *, as_json: bool, said: bool = False, **names: str | None) -> int:
+    """Show an error on stderr, for programs too, with the names of what failed; returns its exit code.
+
+    said: stderr has it already, or its summary will.
+    """
     from pipelines.build_report.records import error_to_json
 
-    print_error(error)
+    if not said:
+        print_error(error)
     if as_json:
         print_json({**names, "state": "failed", "error": error_to_json(error)})
     return error.exit_code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,12 +46,14 @@ def main() -> int:
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
     arguments = command.parser("export", "Write training data in the format of a trainer.", EXAMPLES)
+    # Each trainer has a template of its README.md; to import their records would take longer than --help.
+    trainers = sorted(path.name.removesuffix(".md.jinja") for path in (EXPORTING / "readme").glob("*.md.jinja"))
     names = (
         "training data: a dataset (NAME@VERSION for one version), a source, the group training, a folder, ORG/NAME@TAG"
     )
     arguments.add_argument("names", nargs="+", metavar="NAME", help=names)
     arguments.add_argument(
-        "--as", dest="trainer", required=True, choices=_trainers(), help="the trainer whose format is written"
+        "--as", dest="trainer", required=True, choices=trainers, help="the trainer whose format is written"
     )
     command.add_output(
         arguments,
@@ -62,7 +65,10 @@ def parser() -> argparse.ArgumentParser:
         help="the folder to write: new, empty, or an older export",
     )
     arguments.add_argument(
-        "--configs", type=_config_names, metavar="NAMES", help="only these sets, joined by commas (default: all)"
+        "--configs",
+        type=partial(command.split_names, of="sets", example="nq,squad"),
+        metavar="NAMES",
+        help="only these sets, joined by commas (default: all)",
     )
     arguments.add_argument(
         "--negatives",
@@ -84,21 +90,6 @@ def parser() -> argparse.ArgumentParser:
     command.add_releases_option(arguments)
     arguments.add_argument("--json", action="store_true", help="one JSON object on stdout, for programs")
     return arguments
-
-
-def _trainers() -> list[str]:
-    """The names of trainers: each has a template of its README.md. To import their records would take longer than --help."""
-    return sorted(path.name.removesuffix(".md.jinja") for path in (EXPORTING / "readme").glob("*.md.jinja"))
-
-
-def _config_names(text: str) -> tuple[str, ...]:
-    """`nq,squad` as a tuple."""
-    import argparse
-
-    names = tuple(name.strip() for name in text.split(","))
-    if not all(names):
-        raise argparse.ArgumentTypeError("names of sets joined by commas, such as nq,squad")
-    return names
 
 
 def _number_of_negatives(text: str) -> int:

@@ -32,7 +32,6 @@ EXAMPLES = """\
 def main() -> int:
     """Fetch the raw files of the named datasets; returns the exit code: that of the first file that failed, or 0."""
     options = command.parse(parser(), _check_options)
-    from pipelines.build_report.records import error_to_json
     from pipelines.process.stages import show_stages, stage
     from pipelines.process.tables import table
     from pipelines.raw.locations import locate
@@ -60,19 +59,16 @@ def main() -> int:
     failed: dict[str, MissingFile] = {}
     code, rows = 0, [["file", "size", "sha256", "state", "from"]]
     for number, ((_, key), source) in enumerate(sources.items(), 1):
+        name = f"{source.name}/{source.files[key].name}"
         try:
-            with show_stages(f"file {number} of {len(sources)}"), stage(f"{source.name}/{source.files[key].name}"):
+            with show_stages(f"file {number} of {len(sources)}"), stage(name):
                 file = locate(source, key, settings)
         except DatasetError as error:
             missing = missing_file_of(error) if len(sources) > 1 else None
-            if missing is None or not is_said(error, failed):
-                command.print_error(error)
-            if missing is not None:
-                failed[missing.name] = missing
-            if options.json:
-                name = f"{source.name}/{source.files[key].name}"
-                command.print_json({"name": name, "state": "failed", "error": error_to_json(error)})
-            code = code or error.exit_code
+            said = missing is not None and is_said(error, failed)
+            failed |= {missing.name: missing} if missing else {}
+            failure = command.print_failure(error, as_json=options.json, said=said, name=name)
+            code = code or failure
             continue
         if options.json:
             command.print_json(_to_json(source.name, file))

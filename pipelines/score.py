@@ -31,7 +31,6 @@ pair. What a model scores above the best one is what the benchmark measures."""
 def main() -> int:
     """Score what the command line names; returns the exit code of the first dataset that failed, else 0."""
     options = command.parse(parser())
-    from pipelines.build_report.records import failure_to_json
     from pipelines.scores.results import require_packages
 
     releases = _find_releases(options.names, options.releases)
@@ -57,10 +56,8 @@ def main() -> int:
                 scored = score_release(definition, release_dir, asked)
                 scored = profile_release(definition, release_dir, scored, asked)
         except DatasetError as error:
-            command.print_error(error)
-            if options.json:
-                command.print_json(failure_to_json(name, version, error))
-            code = code or error.exit_code
+            failure = command.print_failure(error, as_json=options.json, dataset=name, version=version)
+            code = code or failure
             continue
         if options.json:
             command.print_json(scores_to_json(scored))
