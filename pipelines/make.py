@@ -1,30 +1,30 @@
 """One dataset, from raw files to a release: the steps of a build, which every command shares."""
 
-from __future__ import annotations
-
 import time
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from builders.catalogue import needed_files, requested_splits
+from builders.catalogue import Definition, needed_files, requested_splits
 from builders.errors import ReleaseError
 from cards.completeness import require_complete
 from cards.manifest import FORMAT, IDENTITY, Manifest, Recipe, options_as_read
+from cards.scores import Scores
 from pipelines.process.stages import stage
-from pipelines.raw.locations import GOLDEN, golden_input, locate, plan_file, require_golden
+from pipelines.raw.locations import (
+    GOLDEN,
+    LocatedFile,
+    PlannedFile,
+    golden_input,
+    locate,
+    plan_file,
+    require_golden,
+)
+from pipelines.raw.settings import RawSettings
 from pipelines.release import fingerprint, folder, ledger
 from pipelines.release.fingerprint import earlier_recipes
 from pipelines.release.staging import checkpoint_dir, dataset_lock, recover_release, staged_folder
-
-if TYPE_CHECKING:
-    from builders.catalogue import Definition
-    from cards.manifest import Manifest
-    from cards.scores import Scores
-    from pipelines.raw.locations import LocatedFile, PlannedFile
-    from pipelines.raw.settings import RawSettings
-    from pipelines.release.ledger import LedgerEntry
 
 
 @dataclass(frozen=True)
@@ -266,7 +266,7 @@ def _refuse_other_content(release_dir: Path, old: Manifest | None, new: Manifest
         return
     recorded = ledger.find_entry(new.dataset, new.version, settings.ledger)
     in_place = old if old is not None and old.complete else None
-    others: list[tuple[Manifest | LedgerEntry | None, str]] = []
+    others: list[tuple[Manifest | ledger.LedgerEntry | None, str]] = []
     repos = ledger.find_repositories(new.dataset, new.version, settings.ledger)
     if recorded is not None and repos:
         todo, others = "give the change a new version", [(recorded, f"published as {', '.join(repos)}")]
