@@ -21,6 +21,7 @@ from pipelines.scores.metrics import chance_accuracy, mean_area_under_curve
 from pipelines.scores.permutations import held_out_question, learned_question, mean_baseline
 from pipelines.scores.results import Integers, Judged, Question, Results, Values, make_baseline
 from pipelines.scores.text_models import (
+    SIDES,
     Sides,
     Weigh,
     count_terms,
@@ -89,7 +90,7 @@ def score_classification(
     baselines.append(_score_centroids(data, counts))
     if data.sides is not None:
         baselines += _score_sides(data, data.sides)
-    return Results(baselines, _ask(data, lengths, several=several))
+    return baselines, _ask(data, lengths, several=several)
 
 
 def _ask(data: LabelledTexts, lengths: Values, *, several: bool) -> list[Question]:
@@ -98,9 +99,8 @@ def _ask(data: LabelledTexts, lengths: Values, *, several: bool) -> list[Questio
     begin, classes = data.evaluated, data.classes.astype(np.float64)
     judged = Judged(metric, classes[begin:], data.components[begin:], data.texts[begin:])
     asked: list[tuple[str, Any, Weigh]] = [("length", lengths, standardize)]
-    if data.sides is not None:
-        for name, side in (("sentence1", data.sides.first), ("sentence2", data.sides.second)):
-            asked.append((name, count_terms(side.to_list()), weigh_terms))
+    for name, side in zip(SIDES, data.sides or (), strict=False):
+        asked.append((name, count_terms(side.to_list()), weigh_terms))
     questions = []
     own = set(data.components[begin:])
     free = np.array([row for row in range(begin) if data.components[row] not in own], dtype=np.int64)
@@ -140,20 +140,17 @@ def _read(
 
 def connect_texts(texts: Sequence[str], sides: Sides | None = None) -> list[str]:
     """The key of the rows that each is connected with: by a side, or by its first words. sides: of the texts, where known."""
-    sides = sides or split_sides(texts)
-    return connect(fold(sides.first), fold(sides.second)) if sides else connect(_openings(texts))
-
-
-def _openings(texts: Sequence[str]) -> list[str]:
-    """The first words of each text: answers to one prompt, and turns of one conversation, begin alike."""
-    return [" ".join(folded.split(" ")[:OPENING_WORDS]) for folded in fold(pl.Series(texts, dtype=pl.String))]
+    if sides := sides or split_sides(texts):
+        return connect(*map(fold, sides))
+    # Answers to one prompt, and turns of one conversation, begin alike.
+    folded = fold(pl.Series(texts, dtype=pl.String))
+    return connect([" ".join(text.split(" ")[:OPENING_WORDS]) for text in folded])
 
 
 def _describe_lengths(data: LabelledTexts) -> Values:
     """The lengths of the texts; of texts with two sides, those of both."""
-    if data.sides is None:
-        return describe_lengths(pl.Series(data.texts, dtype=pl.String))
-    return np.hstack([describe_lengths(data.sides.first), describe_lengths(data.sides.second)])
+    texts = data.sides or (pl.Series(data.texts, dtype=pl.String),)
+    return np.hstack([describe_lengths(side) for side in texts])
 
 
 def _score_classes(data: LabelledTexts, name: str, features: Any, weigh: Weigh) -> Baseline:
@@ -226,10 +223,10 @@ def _score_centroids(data: LabelledTexts, counts: Any) -> Baseline:
 def _score_sides(data: LabelledTexts, sides: Sides) -> list[Baseline]:
     """One side alone, and what the two have in common, for texts with two sides."""
     baselines = []
-    for name, side in (("sentence1", sides.first), ("sentence2", sides.second)):
+    for name, side in zip(SIDES, sides, strict=True):
         with stage(f"baselines: TF-IDF of {name}"):
             baselines.append(_score_classes(data, name, count_terms(side.to_list()), weigh_terms))
-    left, right = fold(sides.first), fold(sides.second)
+    left, right = map(fold, sides)
     for name, share in (("words", shared_words), ("letters", shared_letters)):
         with stage(f"baselines: shared {name}"):
             baselines.append(_score_classes(data, name, share(left, right)[:, np.newaxis], standardize))

@@ -51,7 +51,7 @@ def score_clustering(table: pl.LazyFrame) -> Results:
             low_high = interval(components, judge)
         score = judge(np.arange(rows.height))
         baselines.append(make_baseline(name, score, detail=detail, interval=low_high))
-    return Results(baselines)
+    return baselines, []
 
 
 def cluster(features: Any, first: Integers, advance: Callable[[int], None] = lambda _: None) -> Integers:

@@ -89,7 +89,7 @@ def score_retrieval(frames: Frames, split: str) -> Results:
     chance = float(np.mean([chance_ndcg_at_10(relevant, documents) for relevant in queries.relevant]))
     if documents > MAX_DOCUMENTS:
         detail = f"words were not compared: {documents:,} documents, more than {MAX_DOCUMENTS:,}"
-        return Results([make_baseline("chance", chance, detail=detail)])
+        return [make_baseline("chance", chance, detail=detail)], []
     with stage("baselines: counting words", total=documents, unit="documents") as advance:
         counts = count_query_terms(queries.texts, read_documents(frames, split), advance)
     priorities = rank_by_hash(queries.documents.to_list(), "documents")
@@ -98,7 +98,7 @@ def score_retrieval(frames: Frames, split: str) -> Results:
         with stage(f"baselines: {name}", total=len(queries.ids), unit="queries") as advance:
             values = _score_queries(score(counts), queries, priorities, advance)
             baselines.append(mean_baseline(name, values, components))
-    return Results(baselines)
+    return baselines, []
 
 
 def score_bm25(counts: TermCounts) -> Scored:
@@ -212,7 +212,7 @@ def score_reranking(frames: Frames, split: str) -> Results:
         counts = count_terms(data.texts.to_list())[data.documents]
         baselines.append(_score_candidates(data, counts, own, components))
         questions.append(learned_question("candidate", judged, counts, weigh_terms))
-    return Results(baselines, questions)
+    return baselines, questions
 
 
 def _rank_within(owners: Integers, scores: Values) -> Values:

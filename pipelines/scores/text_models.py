@@ -315,12 +315,8 @@ def shared_letters(left: Iterable[str], right: Iterable[str]) -> Values:
     return np.array([jaccard(letter_set(a), letter_set(b)) for a, b in zip(left, right, strict=True)])
 
 
-@dataclass(frozen=True)
-class Sides:
-    """The first and the second side of each row."""
-
-    first: pl.Series
-    second: pl.Series
+SIDES = ("sentence1", "sentence2")
+Sides = tuple[pl.Series, pl.Series]  # the first and the second side of each row
 
 
 def split_sides(texts: Sequence[str]) -> Sides | None:
@@ -329,4 +325,5 @@ def split_sides(texts: Sequence[str]) -> Sides | None:
     if not len(frame) or not frame.select(has_sides(text).all()).item():
         return None
     first, second = side_texts(text)
-    return Sides(*frame.select(first=first, second=second).get_columns())
+    sides = frame.select(first=first, second=second)
+    return sides["first"], sides["second"]

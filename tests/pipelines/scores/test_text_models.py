@@ -150,5 +150,5 @@ def test_overlap_ignores_case_and_punctuation() -> None:
 def test_texts_of_two_sides_are_divided_and_others_are_not() -> None:
     sides = split_sides(["Premise: a Hypothesis: b Hypothesis: c", "Premise: a Hypothesis: "])
     assert sides is not None
-    assert (sides.first.to_list(), sides.second.to_list()) == (["a", "a"], ["b Hypothesis: c", ""])
+    assert [side.to_list() for side in sides] == [["a", "a"], ["b Hypothesis: c", ""]]
     assert split_sides(["Premise: a Hypothesis: b", "Premise: a"]) is None
