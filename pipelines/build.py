@@ -80,9 +80,7 @@ def main() -> int:
             name = definition.dataset.name
             if isinstance(result, Failure):
                 record("failed", None, result)  # which logs the error
-                failed = command.print_failure(
-                    result.error, as_json=options.json, said=True, dataset=name, version=version
-                )
+                failed = command.print_failure(result.error, True, as_json=options.json, dataset=name, version=version)
                 code = code or failed
                 continue
             failure, publication = None, None

@@ -340,7 +340,7 @@ def print_error(error: DatasetError) -> None:
     logger.error("%s", error)
 
 
-def print_failure(error: DatasetError, *, as_json: bool, said: bool = False, **names: str | None) -> int:
+def print_failure(error: DatasetError, said: bool = False, /, *, as_json: bool, **names: str | None) -> int:
     """Show an error on stderr, for programs too, with the names of what failed; returns its exit code.
 
     said: stderr has it already, or its summary will.

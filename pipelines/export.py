@@ -1,15 +1,10 @@
 """embedding-datasets export NAME... --as TRAINER --output DIR : training data in the format of a trainer."""
 
-from __future__ import annotations
-
+import argparse
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pipelines import command
-
-if TYPE_CHECKING:
-    import argparse
 
 EXPORTING = Path(__file__).parent / "exporting"
 MOST_NEGATIVES = 7
@@ -93,8 +88,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _number_of_negatives(text: str) -> int:
-    import argparse
-
     if text not in map(str, range(MOST_NEGATIVES + 1)):
         raise argparse.ArgumentTypeError(f"a whole number from 0 to {MOST_NEGATIVES}, not {text[:20]!r}")
     return int(text)

@@ -67,7 +67,7 @@ def main() -> int:
             missing = missing_file_of(error) if len(sources) > 1 else None
             said = missing is not None and is_said(error, failed)
             failed |= {missing.name: missing} if missing else {}
-            failure = command.print_failure(error, as_json=options.json, said=said, name=name)
+            failure = command.print_failure(error, said, as_json=options.json, name=name)
             code = code or failure
             continue
         if options.json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import logging
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,8 +12,6 @@ from builders.errors import UsageError
 from pipelines import command
 
 if TYPE_CHECKING:
-    import argparse
-
     from cards.texts import Gap
     from pipelines.scaffold.templates import Plan
 
@@ -91,8 +90,6 @@ def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespa
 
 def _task(text: str) -> str:
     """The name of a task type, whatever its case."""
-    import argparse
-
     from builders.tasks import EVALUATED
 
     names = {name.lower(): name for name in EVALUATED}

@@ -1,13 +1,8 @@
 """embedding-datasets site [NAME...] : a catalogue of releases to browse, as a folder of pages that needs no server."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import argparse
 
 from pipelines import command
-
-if TYPE_CHECKING:
-    import argparse
 
 EXAMPLES = """\
   embedding-datasets site --output site             all releases below outputs/
