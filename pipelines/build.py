@@ -72,7 +72,7 @@ def main() -> int:
         command.confirm(much, yes=options.yes)
     # Before hours of building: is publishing permitted at all?
     push = _pusher(options.push, record=not options.no_record) if options.push else None
-    code = 0
+    codes = list[int]()
     with _recorded(datasets, settings, options.report) as record:
         for (definition, version), result in zip(
             datasets, _results(datasets, settings, jobs=options.jobs), strict=True
@@ -80,8 +80,9 @@ def main() -> int:
             name = definition.dataset.name
             if isinstance(result, Failure):
                 record("failed", None, result)  # which logs the error
-                failed = command.print_failure(result.error, True, as_json=options.json, dataset=name, version=version)
-                code = code or failed
+                codes.append(
+                    command.print_failure(result.error, True, as_json=options.json, dataset=name, version=version)
+                )
                 continue
             failure, publication = None, None
             if push is not None:
@@ -95,12 +96,11 @@ def main() -> int:
 
                 provenance = statements.provenance(result.release_dir, result.manifest, options.by)
                 command.write_statement(options.attest, provenance, signer)
-            brief = len(datasets) > 1 and not options.verbose
-            _show(result, publication, as_json=options.json, brief=brief)
+            _show(result, publication, as_json=options.json, brief=len(datasets) > 1 and not options.verbose)
             if failure is not None:
                 command.print_failure(failure.error, as_json=options.json, dataset=name, version=version)
-                code = code or PublishError.exit_code
-    return code
+                codes.append(PublishError.exit_code)
+    return next(iter(codes), 0)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -143,14 +143,15 @@ def parser() -> argparse.ArgumentParser:
     )
     command.add_findings_option(arguments)
     command.add_attest_options(arguments, "how one dataset was built")
-    arguments.add_argument("--dry-run", action="store_true", help="show what would be done, and do nothing")
-    arguments.add_argument(
-        "--all-versions", action="store_true", help="every version of each dataset, the oldest first"
+    command.add_flags(
+        arguments,
+        {
+            "--dry-run": "show what would be done, and do nothing",
+            "--all-versions": "every version of each dataset, the oldest first",
+            "--force": "build even if up to date; replace other rows unless published",
+            "--json": "one JSON object per dataset on stdout, for programs",
+        },
     )
-    arguments.add_argument(
-        "--force", action="store_true", help="build even if up to date; replace other rows unless published"
-    )
-    arguments.add_argument("--json", action="store_true", help="one JSON object per dataset on stdout, for programs")
     return arguments
 
 
@@ -181,8 +182,8 @@ def _recorded(
     from pipelines.build_report.recording import record_build
     from pipelines.build_report.records import FILE_NAME
 
-    is_real = not (settings.sample or settings.limit or settings.raw.unpinned)  # samples say nothing of real files
-    if report is None and len(datasets) > 1 and is_real:
+    is_sample = settings.sample or settings.limit or settings.raw.unpinned  # which says nothing of real files
+    if report is None and len(datasets) > 1 and not is_sample:
         report = settings.output / FILE_NAME
     raw = None if settings.sample else settings.raw
     return record_build(datasets, settings.splits, raw, settings.output, report=report, limit=settings.limit)
@@ -291,18 +292,18 @@ def _dry_run(datasets: list[tuple[Definition, str]], settings: BuildSettings, or
     from pipelines.make import plan_build
     from pipelines.raw.missing_files import list_needs, log_missing_files
 
-    code, lacking = 0, []
+    codes, lacking = list[int](), []
     for definition, version in datasets:
         try:
             plan = plan_build(definition, version, settings)
             if org:
                 require_rights(definition, version, rights=False)
         except DatasetError as error:
-            failure = command.print_failure(error, as_json=as_json, dataset=definition.dataset.name, version=version)
-            code = code or failure
+            name = definition.dataset.name
+            codes.append(command.print_failure(error, as_json=as_json, dataset=name, version=version))
             continue
         if plan.state == "impossible":
-            code = code or SourceError.exit_code
+            codes.append(SourceError.exit_code)
             lacking.append((definition, version))
         if as_json:
             command.print_json(page.plan_to_json(plan))
@@ -314,7 +315,7 @@ def _dry_run(datasets: list[tuple[Definition, str]], settings: BuildSettings, or
         if org:
             print(f"  then publish it: embedding-datasets publish {plan.dataset}@{version} --org {org} --dry-run")
     log_missing_files(list_needs(lacking, settings.splits), settings.raw, settings.splits)
-    return code
+    return next(iter(codes), 0)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import re
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
@@ -84,6 +84,12 @@ def _fit_help(text: str) -> str:
             *folded, last = (part.replace("\0", " ") for part in wrap(pairs, label, width=WIDTH - 2, break_words=False))
             lines += [*(f"{part} \\" for part in folded), last, *(wrap(comment, f"{indent}    ") if comment else [])]
     return "\n".join(lines)
+
+
+def add_flags(arguments: argparse.ArgumentParser, helps: Mapping[str, str]) -> None:
+    """Add options without a value, by name, each with its text for --help."""
+    for name, words in helps.items():
+        arguments.add_argument(name, action="store_true", help=words)
 
 
 def add_releases_option(arguments: argparse.ArgumentParser, *older: str) -> None:
@@ -389,9 +395,10 @@ def print_page(lines: Sequence[str]) -> None:
     sys.stdout.flush()
 
 
-def print_json(value: Any) -> None:
-    """One JSON object on a line of stdout."""
-    print(json.dumps(value, ensure_ascii=False), flush=True)
+def print_json(*values: Any) -> None:
+    """JSON objects, each on a line of stdout."""
+    for value in values:
+        print(json.dumps(value, ensure_ascii=False), flush=True)
 
 
 def run(main: Callable[[], int]) -> None:
