@@ -165,10 +165,11 @@ def _find_inputs(
     found: dict[str, LocatedFile] = {}
     with stage("raw files", total=len(keys), unit="files") as advance:
         for key in keys:
-            if settings.sample:
-                found[key] = golden_input(source, key, settings.golden, limit=settings.limit)
-            else:
-                found[key] = locate(source, key, settings.raw, limit=settings.limit)
+            found[key] = (
+                golden_input(source, key, settings.golden, limit=settings.limit)
+                if settings.sample
+                else locate(source, key, settings.raw, limit=settings.limit)
+            )
             advance(1)
     return found
 
@@ -226,10 +227,14 @@ def is_current(release_dir: Path, manifest: Manifest, planned: Manifest) -> bool
 def has_same_rows(release_dir: Path, old: Manifest, planned: Manifest) -> bool:
     """Whether the planned build would give a release again with the same rows, if with other documents."""
     same = {planned.recipe.sha256, *dict(earlier_recipes(planned.dataset, planned.version)).values()}
-    recipe = replace(planned.recipe, sha256=old.recipe.sha256)
-    unchanged = replace(planned, recipe=recipe, report_sha256=old.report_sha256)
-    known = old.recipe.sha256 in same and is_current(release_dir, old, unchanged)
-    return known and not folder.verify_release(release_dir, old)
+    unchanged = replace(
+        planned, recipe=replace(planned.recipe, sha256=old.recipe.sha256), report_sha256=old.report_sha256
+    )
+    return (
+        old.recipe.sha256 in same
+        and is_current(release_dir, old, unchanged)
+        and not folder.verify_release(release_dir, old)
+    )
 
 
 def _record(manifest: Manifest, path: Path) -> tuple[str, ...]:
@@ -266,7 +271,7 @@ def _refuse_other_content(release_dir: Path, old: Manifest | None, new: Manifest
         return
     recorded = ledger.find_entry(new.dataset, new.version, settings.ledger)
     in_place = old if old is not None and old.complete else None
-    others: list[tuple[Manifest | ledger.LedgerEntry | None, str]] = []
+    others: list[tuple[Manifest | ledger.LedgerEntry | None, str]]
     repos = ledger.find_repositories(new.dataset, new.version, settings.ledger)
     if recorded is not None and repos:
         todo, others = "give the change a new version", [(recorded, f"published as {', '.join(repos)}")]

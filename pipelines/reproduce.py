@@ -78,8 +78,7 @@ def _reproduce(options: argparse.Namespace, raw: RawSettings) -> tuple[Path, Rep
     keep = options.keep and options.keep / manifest.dataset / manifest.version
     if keep and keep.exists():
         raise UsageError("--keep would overwrite a folder", where=str(keep), todo="remove it, or name another folder")
-    result = reproduce(release_dir, manifest, raw, shown=lambda: show_stages(options.name), keep=keep)
-    return release_dir, result
+    return release_dir, reproduce(release_dir, manifest, raw, shown=lambda: show_stages(options.name), keep=keep)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -13,7 +13,7 @@ import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import groupby
+from itertools import chain, groupby
 from operator import attrgetter
 from pathlib import Path
 
@@ -91,8 +91,11 @@ def record_results_below(releases: Path) -> tuple[list[str], list[str]]:
 
     Versions that the folder lacks stay as they were recorded, and so do the scores of rows that have none there.
     """
-    recorded = read_results() if RESULTS.exists() else []
-    results = {(result.dataset, result.version): result for result in recorded if is_in_ledger(result)}
+    results = {
+        (result.dataset, result.version): result
+        for result in (read_results() if RESULTS.exists() else [])
+        if is_in_ledger(result)
+    }
     names: dict[bool, list[str]] = {True: [], False: []}
     for release_dir in folder.releases_below(releases):
         manifest = folder.require_manifest(release_dir)
@@ -106,8 +109,7 @@ def record_results_below(releases: Path) -> tuple[list[str], list[str]]:
             scores = replace(present, profile=None) if present and own else before.scores if before else None
             results[manifest.dataset, manifest.version] = replace(result, scores=scores)
     ordered = sorted(results.values(), key=lambda result: (result.dataset, version_key(result.version)))
-    text = json.dumps([asdict(result) for result in ordered], ensure_ascii=False, indent=1)
-    write_atomically(RESULTS, f"{text}\n")
+    write_atomically(RESULTS, json.dumps(list(map(asdict, ordered)), ensure_ascii=False, indent=1) + "\n")
     return names[True], names[False]
 
 
@@ -123,8 +125,9 @@ def is_in_ledger(release: Manifest | Result) -> bool:
     """Whether the rows of a release, or of a part of it, are those that the ledger has."""
     known = ledger.read_parts() if release.partial else ledger.read_ledger()
     entry = known.get(release.dataset, {}).get(release.version)
-    tables = {table.content_sha256 for table in release.tables}
-    return entry is not None and {table.content_sha256 for table in entry.tables} == tables
+    return entry is not None and {table.content_sha256 for table in entry.tables} == {
+        table.content_sha256 for table in release.tables
+    }
 
 
 def count_findings(findings: Iterable[Finding]) -> tuple[CountedFinding, ...]:
@@ -295,8 +298,13 @@ def _published(measured: Scored) -> list[str]:
             rows.append([_name(result), names, metric_name(published.metric), *figures])
             notes += [f"Published: {published.source}."]
             notes += [f"{result.dataset}: {model.detail}."] if model.detail else []
-    lines = [f"- {note}" for note in dict.fromkeys(notes)]
-    return ["## Beside published scores", "", *_table(columns, rows), "", *lines]
+    return [
+        "## Beside published scores",
+        "",
+        *_table(columns, rows),
+        "",
+        *(f"- {note}" for note in dict.fromkeys(notes)),
+    ]
 
 
 def _shortcuts(newest: Scored) -> list[str]:
@@ -321,10 +329,11 @@ def _shortcuts(newest: Scored) -> list[str]:
 
 def _baselines(measured: Scored) -> list[str]:
     """All baselines of all versions, a line each version; then what their names mean."""
-    rows = []
-    for result, scores in measured:
-        ordered = sorted(scores.baselines, key=lambda baseline: -baseline.score)
-        rows.append([_name(result), ", ".join(f"{baseline.name} {score_text(baseline)}" for baseline in ordered)])
+    ordered = [(result, sorted(scores.baselines, key=lambda baseline: -baseline.score)) for result, scores in measured]
+    rows = [
+        [_name(result), ", ".join(f"{baseline.name} {score_text(baseline)}" for baseline in baselines)]
+        for result, baselines in ordered
+    ]
     used = {score.name for _, scores in measured for score in scores.baselines}
     meanings = [f"- `{name}`: {meaning}" for name, meaning in BASELINES.items() if name in used]
     return ["## All baselines", "", *_table({"dataset": "---", "scores": "---"}, rows), "", *meanings]
@@ -347,7 +356,7 @@ newest version drops and the first does not.
 
 def first_and_newest(results: Iterable[Result]) -> list[list[Result]]:
     """The first and the newest version of each dataset; one of a dataset that has no other. results: ordered, as recorded."""
-    datasets = [list(group) for _, group in groupby(results, key=attrgetter("dataset"))]
+    datasets = (list(group) for _, group in groupby(results, key=attrgetter("dataset")))
     return [[versions[0], *versions[1:][-1:]] for versions in datasets]
 
 
@@ -371,7 +380,7 @@ def render_findings(results: Sequence[Result]) -> str:
         for versions in datasets
         for result in versions
     ]
-    sections = [line for versions in datasets for line in _dataset_section(versions)]
+    sections = chain.from_iterable(map(_dataset_section, datasets))
     return "\n".join([FINDINGS_HEAD, *_table(columns, rows), "", *sections])
 
 
@@ -418,8 +427,8 @@ def _dataset_section(versions: Sequence[Result]) -> list[str]:
         for result in versions
     ]
     columns = {"severity": "---", "what": "---", "where": "---"} | numbers
-    heading = [f"## {versions[0].dataset}", "", *sizes, ""]
-    return [*heading, *(_table(columns, [*rows, *dropped]) if rows or dropped else ["Nothing was found."]), ""]
+    table = _table(columns, [*rows, *dropped]) if rows or dropped else ["Nothing was found."]
+    return [f"## {versions[0].dataset}", "", *sizes, "", *table, ""]
 
 
 def _finding_text(found: CountedFinding | None) -> str:

@@ -205,8 +205,7 @@ def sources_page(definitions: Sequence[Definition], lock_files: Sequence[Path]) 
     lines = [_row("source, raw files", "size", "access", "digest"), _row("-" * 46, "-" * 12, "-" * 7, "-" * 6)]
     for source in sources:
         lines += wrap(f"{source.name}: {source.license}; {', '.join(source.datasets)}")
-        for label, size, access, digest in _file_rows(source.files):
-            lines.append(_row(f"  {label}", size, access, digest))
+        lines += [_row(f"  {label}", *cells) for label, *cells in _file_rows(source.files)]
         if source.measured:
             lines += wrap(f"built: {_measured(source)}", "  ")
     lines += ["", *wrap(_measured_where(sources)), ""]

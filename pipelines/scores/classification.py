@@ -98,9 +98,13 @@ def _ask(data: LabelledTexts, lengths: Values, *, several: bool) -> list[Questio
     metric = "auc" if len(data.sets) == 2 and not several else "accuracy"
     begin, classes = data.evaluated, data.classes.astype(np.float64)
     judged = Judged(metric, classes[begin:], data.components[begin:], data.texts[begin:])
-    asked: list[tuple[str, Any, Weigh]] = [("length", lengths, standardize)]
-    for name, side in zip(SIDES, data.sides or (), strict=False):
-        asked.append((name, count_terms(side.to_list()), weigh_terms))
+    asked: list[tuple[str, Any, Weigh]] = [
+        ("length", lengths, standardize),
+        *(
+            (name, count_terms(side.to_list()), weigh_terms)
+            for name, side in zip(SIDES, data.sides or (), strict=False)
+        ),
+    ]
     questions = []
     own = set(data.components[begin:])
     free = np.array([row for row in range(begin) if data.components[row] not in own], dtype=np.int64)
@@ -118,10 +122,8 @@ def _read(
 ) -> LabelledTexts:
     """The rows of the evaluated split, and those to learn from."""
     learned = [name for name in task.splits if name in splits and name != split]
-    names = [*learned[:1], split]
-    tables = [splits[name].select("text", "label").collect(engine="streaming") for name in names]
-    texts = [text for table in tables for text in table["text"].to_list()]
-    values = [value for table in tables for value in table["label"].to_list()]
+    tables = [splits[name].select("text", "label").collect(engine="streaming") for name in (*learned[:1], split)]
+    texts, values = (pl.concat(table[name] for table in tables).to_list() for name in ("text", "label"))
     labels = [tuple(value) if isinstance(value, list) else (value,) for value in values]
     sets = sorted(set(labels))
     number = {labelled: position for position, labelled in enumerate(sets)}
@@ -181,11 +183,8 @@ def _score_sets(data: LabelledTexts, counts: Any) -> Baseline:
 def _label_matrix(data: LabelledTexts) -> Integers:
     """Whether each row has each label. As in mteb, only labels of the evaluated rows count."""
     present = sorted({label for labels in data.labels[data.evaluated :] for label in labels})
-    matrix = np.zeros((len(data.labels), len(present)), dtype=np.int64)
-    for row, labels in enumerate(data.labels):
-        for label in set(labels).intersection(present):
-            matrix[row, present.index(label)] = 1
-    return matrix
+    rows = [[label in labels for label in present] for labels in data.labels]
+    return np.array(rows, dtype=np.int64).reshape(len(rows), len(present))
 
 
 def _score_few(data: LabelledTexts, counts: Any, advance: Callable[[int], None], *, several: bool) -> Baseline:
@@ -205,8 +204,8 @@ def _score_few(data: LabelledTexts, counts: Any, advance: Callable[[int], None],
                 predicted = predict_by_neighbours(features, targets[few], scored)
                 right[part.scored] += (predicted == targets[part.scored]).all(axis=1)
             else:
-                chosen = predict_classes(features, data.classes[few], scored, len(data.sets)).argmax(axis=1)
-                right[part.scored] += chosen == data.classes[part.scored]
+                scores = predict_classes(features, data.classes[few], scored, len(data.sets))
+                right[part.scored] += scores.argmax(axis=1) == data.classes[part.scored]
         advance(1)
     model = ", nearest neighbours" if several else ""
     detail = f"{FEW} rows a label, mean of {EXPERIMENTS} experiments{model}"

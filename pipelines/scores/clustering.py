@@ -49,8 +49,7 @@ def score_clustering(table: pl.LazyFrame) -> Results:
 
         with stage(f"baselines: interval of {name}"):
             low_high = interval(components, judge)
-        score = judge(np.arange(rows.height))
-        baselines.append(make_baseline(name, score, detail=detail, interval=low_high))
+        baselines.append(make_baseline(name, judge(np.arange(rows.height)), detail=detail, interval=low_high))
     return baselines, []
 
 

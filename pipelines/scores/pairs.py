@@ -150,9 +150,8 @@ DIGITS = 9  # of a similarity: what differs less is equal
 def score_bitext(table: pl.LazyFrame) -> Results:
     """All baselines. table: sentence1, sentence2, row by row translations of each other."""
     rows = table.select("sentence1", "sentence2").collect(engine="streaming")
-    order = order_by_hash(
-        rows["sentence2"], "translations"
-    )  # of equally similar texts, the first in this order is taken
+    # Of equally similar texts, the first in this order is taken.
+    order = order_by_hash(rows["sentence2"], "translations")
     left, right = rows["sentence1"], rows["sentence2"].gather(order)
     components = connect(rows["sentence1"].to_list(), rows["sentence2"].to_list())
     baselines = [make_baseline("chance", chance_bitext_f1(rows.height))]
