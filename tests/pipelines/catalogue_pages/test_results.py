@@ -21,7 +21,7 @@ from pipelines.catalogue_pages.results import (
     render_findings,
     render_scores,
 )
-from pipelines.make import BuildResult, make
+from pipelines.make import make
 from pipelines.release import ledger
 from pipelines.scores.scoring import record_scores
 from tests.support.paths import ROOT
@@ -107,9 +107,10 @@ def test_versions_with_the_rows_of_the_ledger_are_recorded_and_others_named(
     monkeypatch.setattr(results, "RESULTS", tmp_path / "results.json")
     settings = sample_settings(tmp_path)
     make(definition_of("cedr-classification"), "1.0.0", settings)
-    full = as_full(settings, tmp_path, monkeypatch)
+    full = as_full(settings, tmp_path, monkeypatch)  # under which the source has other pins
     built = make(definition_of("terra-pairclassification"), "1.0.0", full)
-    write_scores(built)
+    own = {"dataset": built.manifest.dataset, "content_sha256": built.manifest.content_sha256}
+    record_scores(built.release_dir, replace(SCORES, **own))
     monkeypatch.setattr(ledger, "read_ledger", partial(ledger.read_ledger, settings.ledger))
     results.main(str(settings.output))
     assert capsys.readouterr().out.splitlines() == [
@@ -119,7 +120,7 @@ def test_versions_with_the_rows_of_the_ledger_are_recorded_and_others_named(
     [recorded] = read_results()
     assert (recorded.dataset, recorded.content_sha256) == (built.manifest.dataset, built.manifest.content_sha256)
     assert [(table.location, table.rows) for table in recorded.tables] == [*built.manifest.rows.items()]
-    assert recorded.scores == replace(SCORES, dataset=recorded.dataset, content_sha256=recorded.content_sha256)
+    assert recorded.scores == replace(SCORES, **own)
     (built.release_dir / "scores.json").unlink()
     assert record_results_below(settings.output) == (["terra-pairclassification@1.0.0"], ["cedr-classification@1.0.0"])
     assert read_results() == [recorded], "the scores of the same rows stay"
@@ -236,9 +237,3 @@ def test_the_findings_of_the_readme_are_those_of_the_results() -> None:
     for line, (case, sets) in zip(table[2:], expected, strict=True):
         assert case in line
         assert f"| {sets} of " in line
-
-
-def write_scores(outcome: BuildResult) -> None:
-    manifest = outcome.manifest
-    scores = replace(SCORES, dataset=manifest.dataset, version=manifest.version, content_sha256=manifest.content_sha256)
-    record_scores(outcome.release_dir, scores)
