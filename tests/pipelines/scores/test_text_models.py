@@ -115,8 +115,7 @@ def test_russian_words_are_compared_by_their_stems() -> None:
 
 
 def test_terms_are_words_and_single_characters_of_punctuation() -> None:
-    counts = count_terms(["Is it? It is!", "?"])
-    assert counts.toarray().tolist() == [[1, 1, 2, 2], [0, 1, 0, 0]]
+    assert count_terms(["Is it? It is!", "?"]).toarray().tolist() == [[1, 1, 2, 2], [0, 1, 0, 0]]
     assert count_terms(["", " "]).toarray().tolist() == [[0], [0]]
 
 
