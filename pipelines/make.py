@@ -102,7 +102,12 @@ def make(definition: Definition, version: str, settings: BuildSettings) -> Build
 
                     write_findings(findings_dir, check_release(release_dir, language_sample=SAMPLE).found)
                 return BuildResult(dataset.name, version, "up to date", release_dir, old, (), time.monotonic() - began)
-            _refuse_to_replace_complete(release_dir, old, planned, force=settings.force)
+            if old.complete and not planned.complete and not settings.force:
+                raise ReleaseError(
+                    f"a {'sample' if planned.sample else 'partial release'} would replace the complete release",
+                    where=str(release_dir),
+                    todo="give another --output, or --force to replace it",
+                )
         from pipelines.release.writing import write_again, write_release  # a release that is up to date needs no audit
 
         scores, notes = _read_scores(release_dir)
@@ -250,16 +255,6 @@ def _record(manifest: Manifest, path: Path) -> tuple[str, ...]:
     if known is not None and known.content_sha256 == manifest.content_sha256:
         return ()
     return (f"{manifest.name}: content hash not recorded: the ledger changes only in a checkout of the repository",)
-
-
-def _refuse_to_replace_complete(release_dir: Path, old: Manifest, planned: Manifest, *, force: bool) -> None:
-    """A sample or a part never replaces a complete release, except with --force."""
-    if old.complete and not planned.complete and not force:
-        raise ReleaseError(
-            f"a {'sample' if planned.sample else 'partial release'} would replace the complete release",
-            where=str(release_dir),
-            todo="give another --output, or --force to replace it",
-        )
 
 
 def _refuse_other_content(release_dir: Path, old: Manifest | None, new: Manifest, settings: BuildSettings) -> None:

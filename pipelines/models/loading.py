@@ -522,7 +522,15 @@ def load_measuring_model(
         if folder and not trust_code:
             refuse_code(folder, where)
         transformers, module = _import_transformers(), importlib.import_module(library)
-        path = folder or _download(measurement, patterns, offline=offline)
+        path = folder or Path(  # the name of a folder of the Hub's cache is the commit
+            importlib.import_module("huggingface_hub").snapshot_download(
+                measurement.model,
+                revision=measurement.revision or None,
+                allow_patterns=list(patterns),
+                ignore_patterns=[f"{framework}/*" for framework in OTHER_FRAMEWORKS],
+                local_files_only=offline,
+            )
+        )
         if not (folder or trust_code):
             refuse_code(path, where, pinned=bool(measurement.revision))
         files = _digest_files(path, patterns)
@@ -537,19 +545,6 @@ def load_measuring_model(
     name = local_name(folder, _list_digest(files.items())) if folder else f"{measurement.model}@{path.name}"
     libraries = {library: version(library) for library in LIBRARIES[measurement.kind]}
     return MeasuringModel(measurement.kind, name, measure, files, libraries)
-
-
-def _download(measurement: Measurement, patterns: tuple[str, ...], *, offline: bool) -> Path:
-    """The folder of a model's files; its name is the commit."""
-    return Path(
-        importlib.import_module("huggingface_hub").snapshot_download(
-            measurement.model,
-            revision=measurement.revision or None,
-            allow_patterns=list(patterns),
-            ignore_patterns=[f"{framework}/*" for framework in OTHER_FRAMEWORKS],
-            local_files_only=offline,
-        )
-    )
 
 
 def _digest_files(path: Path, patterns: tuple[str, ...]) -> dict[str, str]:

@@ -79,7 +79,8 @@ def score_classification(
     most_frequent = int(np.bincount(data.known).argmax())  # of equally frequent ones the first
     baselines.append(_make_baseline(data, "majority", data.scored == most_frequent))
     with stage("baselines: lengths"):
-        lengths = _describe_lengths(data)
+        texts = data.sides or (pl.Series(data.texts, dtype=pl.String),)
+        lengths = np.hstack([describe_lengths(side) for side in texts])
         baselines.append(_score_classes(data, "length", lengths, standardize))
     with stage("baselines: counting terms"):
         counts = count_terms(data.texts)
@@ -147,12 +148,6 @@ def connect_texts(texts: Sequence[str], sides: Sides | None = None) -> list[str]
     # Answers to one prompt, and turns of one conversation, begin alike.
     folded = fold(pl.Series(texts, dtype=pl.String))
     return connect([" ".join(text.split(" ")[:OPENING_WORDS]) for text in folded])
-
-
-def _describe_lengths(data: LabelledTexts) -> Values:
-    """The lengths of the texts; of texts with two sides, those of both."""
-    texts = data.sides or (pl.Series(data.texts, dtype=pl.String),)
-    return np.hstack([describe_lengths(side) for side in texts])
 
 
 def _score_classes(data: LabelledTexts, name: str, features: Any, weigh: Weigh) -> Baseline:

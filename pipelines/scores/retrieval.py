@@ -199,7 +199,11 @@ def score_reranking(frames: Frames, split: str) -> Results:
         scores |= {"words": shared_words(owners, candidates), "letters": shared_letters(owners, candidates)}
     with stage("baselines: BM25"):
         scores["bm25"] = _score_bm25(data)
-    baselines = [make_baseline("chance", _chance(data))]
+    expected = [
+        chance_average_precision(int(data.labels[start:end].sum()), int(end - start), len(relevant))
+        for (start, end), relevant in zip(pairwise(data.borders.tolist()), data.queries.relevant, strict=True)
+    ]
+    baselines = [make_baseline("chance", float(np.mean(expected)))]
     components = connect_queries(data.queries)
     baselines += [mean_baseline(name, _score_lists(data, values), components) for name, values in scores.items()]
     of_texts = connect(queries)
@@ -234,14 +238,6 @@ def _read(frames: Frames, split: str) -> Candidates:
     ]
     keys = [f"{query} {name}" for query, own in zip(queries.ids, names, strict=True) for name in own]
     return Candidates(queries, texts, documents, borders, np.array(labels, np.int64), rank_by_hash(keys, "candidates"))
-
-
-def _chance(data: Candidates) -> float:
-    expected = [
-        chance_average_precision(int(data.labels[start:end].sum()), int(end - start), len(relevant))
-        for (start, end), relevant in zip(pairwise(data.borders.tolist()), data.queries.relevant, strict=True)
-    ]
-    return float(np.mean(expected))
 
 
 def _score_lists(data: Candidates, scores: Values) -> list[float]:
