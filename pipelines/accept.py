@@ -119,11 +119,13 @@ def parser() -> argparse.ArgumentParser:
     arguments = command.parser("accept", "Adopt new digests and versions from a build report.", EXAMPLES)
     arguments.add_argument("report", type=Path, metavar="REPORT", help="a build-report.json, or a probe.json")
     arguments.add_argument("names", nargs="*", default=(), metavar="NAME", help=f"only these: {command.NAMES}")
-    arguments.add_argument("--dry-run", action="store_true", help="show what would be added, and write nothing")
-    arguments.add_argument(
-        "--rebuild",
-        action="store_true",
-        help="build each version for the ledger from the raw files on this machine, and add nothing if one has other rows",
+    command.add_flags(
+        arguments,
+        {
+            "--dry-run": "show what would be added, and write nothing",
+            "--rebuild": "build each version for the ledger from the raw files on this machine, and add nothing if one has"
+            " other rows",
+        },
     )
     command.add_raw_options(arguments)
     arguments.add_argument(

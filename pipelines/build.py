@@ -43,7 +43,6 @@ def main() -> int:
     """Build what the command line names; returns the exit code: that of the first dataset that failed, if any did."""
     options = command.parse(parser(), _check_options)
     from builders.spec import AS_PUBLISHED
-    from pipelines.build_report.records import failure_to_json
     from pipelines.build_report.redaction import Failure, failure_of
     from pipelines.make import BuildSettings
     from pipelines.raw.missing_files import large_download
@@ -52,20 +51,28 @@ def main() -> int:
     datasets = command.all_versions(datasets, options.names) if options.all_versions else datasets
     signer = command.statement_signer(options, len(datasets))
     raw = replace(command.raw_settings(options), unpinned=tuple(options.unpinned))
-    chosen = (options.splits, options.sample, options.limit)
     _require_files(datasets, options.unpinned)
     others = [f"{definition.dataset.name}@{version}" for definition, version in datasets if version != AS_PUBLISHED]
     if options.partial and others:
         todo = f"name {others[0].partition('@')[0]}@{AS_PUBLISHED}, or leave it out"
         raise UsageError(f"--partial is for versions {AS_PUBLISHED}", found=others[0], todo=todo)
-    settings = BuildSettings(options.output, raw, *chosen, options.force, options.findings, partial=options.partial)
+    settings = BuildSettings(
+        options.output,
+        raw,
+        options.splits,
+        options.sample,
+        options.limit,
+        options.force,
+        options.findings,
+        partial=options.partial,
+    )
     if options.dry_run:
         return _dry_run(datasets, settings, options.push, as_json=options.json)
     if not options.sample and (much := large_download(datasets, options.splits, raw)):
         command.confirm(much, yes=options.yes)
     # Before hours of building: is publishing permitted at all?
     push = _pusher(options.push, record=not options.no_record) if options.push else None
-    code = 0
+    codes = list[int]()
     with _recorded(datasets, settings, options.report) as record:
         for (definition, version), result in zip(
             datasets, _results(datasets, settings, jobs=options.jobs), strict=True
@@ -73,9 +80,9 @@ def main() -> int:
             name = definition.dataset.name
             if isinstance(result, Failure):
                 record("failed", None, result)  # which logs the error
-                if options.json:
-                    command.print_json(failure_to_json(name, version, result.error))
-                code = code or result.error.exit_code
+                codes.append(
+                    command.print_failure(result.error, True, as_json=options.json, dataset=name, version=version)
+                )
                 continue
             failure, publication = None, None
             if push is not None:
@@ -89,14 +96,11 @@ def main() -> int:
 
                 provenance = statements.provenance(result.release_dir, result.manifest, options.by)
                 command.write_statement(options.attest, provenance, signer)
-            brief = len(datasets) > 1 and not options.verbose
-            _show(result, publication, as_json=options.json, brief=brief)
+            _show(result, publication, as_json=options.json, brief=len(datasets) > 1 and not options.verbose)
             if failure is not None:
-                command.print_error(failure.error)
-                if options.json:
-                    command.print_json(failure_to_json(name, version, failure.error))
-                code = code or PublishError.exit_code
-    return code
+                command.print_failure(failure.error, as_json=options.json, dataset=name, version=version)
+                codes.append(PublishError.exit_code)
+    return next(iter(codes), 0)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -139,14 +143,15 @@ def parser() -> argparse.ArgumentParser:
     )
     command.add_findings_option(arguments)
     command.add_attest_options(arguments, "how one dataset was built")
-    arguments.add_argument("--dry-run", action="store_true", help="show what would be done, and do nothing")
-    arguments.add_argument(
-        "--all-versions", action="store_true", help="every version of each dataset, the oldest first"
+    command.add_flags(
+        arguments,
+        {
+            "--dry-run": "show what would be done, and do nothing",
+            "--all-versions": "every version of each dataset, the oldest first",
+            "--force": "build even if up to date; replace other rows unless published",
+            "--json": "one JSON object per dataset on stdout, for programs",
+        },
     )
-    arguments.add_argument(
-        "--force", action="store_true", help="build even if up to date; replace other rows unless published"
-    )
-    arguments.add_argument("--json", action="store_true", help="one JSON object per dataset on stdout, for programs")
     return arguments
 
 
@@ -177,8 +182,8 @@ def _recorded(
     from pipelines.build_report.recording import record_build
     from pipelines.build_report.records import FILE_NAME
 
-    is_real = not (settings.sample or settings.limit or settings.raw.unpinned)  # samples say nothing of real files
-    if report is None and len(datasets) > 1 and is_real:
+    is_sample = settings.sample or settings.limit or settings.raw.unpinned  # which says nothing of real files
+    if report is None and len(datasets) > 1 and not is_sample:
         report = settings.output / FILE_NAME
     raw = None if settings.sample else settings.raw
     return record_build(datasets, settings.splits, raw, settings.output, report=report, limit=settings.limit)
@@ -283,25 +288,22 @@ def _show(result: BuildResult, publication: Publication[Plan] | None, *, as_json
 def _dry_run(datasets: list[tuple[Definition, str]], settings: BuildSettings, org: str | None, *, as_json: bool) -> int:
     """Show what a build would do; returns the exit code that it would end with, as far as that is known."""
     from pipelines.build_report import page
-    from pipelines.build_report.records import failure_to_json
     from pipelines.hub.publishable import require_rights
     from pipelines.make import plan_build
     from pipelines.raw.missing_files import list_needs, log_missing_files
 
-    code, lacking = 0, []
+    codes, lacking = list[int](), []
     for definition, version in datasets:
         try:
             plan = plan_build(definition, version, settings)
             if org:
                 require_rights(definition, version, rights=False)
         except DatasetError as error:
-            command.print_error(error)
-            if as_json:
-                command.print_json(failure_to_json(definition.dataset.name, version, error))
-            code = code or error.exit_code
+            name = definition.dataset.name
+            codes.append(command.print_failure(error, as_json=as_json, dataset=name, version=version))
             continue
         if plan.state == "impossible":
-            code = code or SourceError.exit_code
+            codes.append(SourceError.exit_code)
             lacking.append((definition, version))
         if as_json:
             command.print_json(page.plan_to_json(plan))
@@ -313,7 +315,7 @@ def _dry_run(datasets: list[tuple[Definition, str]], settings: BuildSettings, or
         if org:
             print(f"  then publish it: embedding-datasets publish {plan.dataset}@{version} --org {org} --dry-run")
     log_missing_files(list_needs(lacking, settings.splits), settings.raw, settings.splits)
-    return code
+    return next(iter(codes), 0)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import re
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
@@ -84,6 +84,12 @@ def _fit_help(text: str) -> str:
             *folded, last = (part.replace("\0", " ") for part in wrap(pairs, label, width=WIDTH - 2, break_words=False))
             lines += [*(f"{part} \\" for part in folded), last, *(wrap(comment, f"{indent}    ") if comment else [])]
     return "\n".join(lines)
+
+
+def add_flags(arguments: argparse.ArgumentParser, helps: Mapping[str, str]) -> None:
+    """Add options without a value, by name, each with its text for --help."""
+    for name, words in helps.items():
+        arguments.add_argument(name, action="store_true", help=words)
 
 
 def add_releases_option(arguments: argparse.ArgumentParser, *older: str) -> None:
@@ -262,11 +268,11 @@ def require_local(name: str, options: argparse.Namespace) -> None:
         raise UsageError("a dataset on the Hub has to be downloaded, and --offline is set", where=name, todo=todo)
 
 
-def split_names(text: str) -> tuple[str, ...]:
-    """`test,validation` as a tuple."""
+def split_names(text: str, of: str = "splits", example: str = "test,validation") -> tuple[str, ...]:
+    """`test,validation` as a tuple. of, example: for the error of a name that is empty."""
     names = tuple(name.strip() for name in text.split(","))
     if not all(names):
-        raise argparse.ArgumentTypeError("names of splits joined by commas, such as test,validation")
+        raise argparse.ArgumentTypeError(f"names of {of} joined by commas, such as {example}")
     return names
 
 
@@ -340,11 +346,15 @@ def print_error(error: DatasetError) -> None:
     logger.error("%s", error)
 
 
-def print_failure(error: DatasetError, *, as_json: bool, **names: str | None) -> int:
-    """Show an error on stderr, for programs too, with the names of what failed; returns its exit code."""
+def print_failure(error: DatasetError, said: bool = False, /, *, as_json: bool, **names: str | None) -> int:
+    """Show an error on stderr, for programs too, with the names of what failed; returns its exit code.
+
+    said: stderr has it already, or its summary will.
+    """
     from pipelines.build_report.records import error_to_json
 
-    print_error(error)
+    if not said:
+        print_error(error)
     if as_json:
         print_json({**names, "state": "failed", "error": error_to_json(error)})
     return error.exit_code
@@ -385,9 +395,10 @@ def print_page(lines: Sequence[str]) -> None:
     sys.stdout.flush()
 
 
-def print_json(value: Any) -> None:
-    """One JSON object on a line of stdout."""
-    print(json.dumps(value, ensure_ascii=False), flush=True)
+def print_json(*values: Any) -> None:
+    """JSON objects, each on a line of stdout."""
+    for value in values:
+        print(json.dumps(value, ensure_ascii=False), flush=True)
 
 
 def run(main: Callable[[], int]) -> None:

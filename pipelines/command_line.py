@@ -8,20 +8,19 @@ import difflib
 import sys
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import groupby
 from pathlib import Path
-from typing import Literal
 
 from pipelines import command
-
-Heading = Literal["use", "understand", "develop"]
+from pipelines.process import installation
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command, which is the module `pipelines.<name>`. summary: its line in the list of commands."""
+    """A command, which is the module `pipelines.<name>`. heading, summary: in the list of commands."""
 
     name: str
-    heading: Heading
+    heading: str
     summary: str
 
 
@@ -44,7 +43,6 @@ EVERY = (
 )
 # A wheel of packaging/check has a part of them.
 COMMANDS = tuple(listed for listed in EVERY if Path(__file__).with_name(f"{listed.name}.py").is_file())
-HEADINGS: dict[Heading, str] = {"use": "use", "understand": "understand", "develop": "develop"}
 EXAMPLES = """\
   embedding-datasets show                  the catalogue
   embedding-datasets build rubq --sample   from a golden sample, without network
@@ -65,8 +63,16 @@ def main() -> int:
         nearest = difflib.get_close_matches(name, [listed.name for listed in COMMANDS], n=1)
         hint = f"did you mean {nearest[0]!r}? " if nearest else ""
         arguments.error(f"no command is named {name!r}: {hint}{command.PROGRAM} --help lists them")
-    arguments.parse_args()
-    arguments.print_help()
+    options = arguments.parse_args()
+    if options.version:
+        print(installation.describe())  # which asks git for the commit
+    elif options.print_completion:
+        from pipelines.completion import completion_script  # imports the options of all commands
+
+        summaries = [(listed.name, listed.summary) for listed in COMMANDS]
+        print(completion_script(command.PROGRAM, summaries, options.print_completion))
+    else:
+        arguments.print_help()
     return 0
 
 
@@ -80,42 +86,20 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    arguments.add_argument("--version", action=_PrintVersion, nargs=0, help="show version and commit, and exit")
+    arguments.add_argument("--version", action="store_true", help="show version and commit, and exit")
     arguments.add_argument(
         "--print-completion",
-        action=_PrintCompletion,
         choices=("bash", "zsh", "fish"),
         help="print a script that completes commands, options and names in a shell, and exit",
     )
     return arguments
 
 
-class _PrintVersion(argparse.Action):
-    """The option --version; git is asked for the commit only now."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from pipelines.process import installation
-
-        print(installation.describe())
-        parser.exit()
-
-
-class _PrintCompletion(argparse.Action):
-    """The option --print-completion SHELL; the options of all commands are imported only now."""
-
-    def __call__(self, parser: argparse.ArgumentParser, _: object, shell: object, __: object = None) -> None:
-        from pipelines.completion import completion_script
-
-        print(completion_script(command.PROGRAM, [(listed.name, listed.summary) for listed in COMMANDS], str(shell)))
-        parser.exit()
-
-
 def _list_commands() -> str:
     lines = list[str]()
     width = max(len(listed.name) for listed in COMMANDS) + 2
-    for heading, title in HEADINGS.items():
-        entries = [f"  {listed.name:<{width}}{listed.summary}" for listed in COMMANDS if listed.heading == heading]
-        lines += [f"{title}:", *entries] if entries else []
+    for heading, commands in groupby(COMMANDS, key=lambda listed: listed.heading):
+        lines += [f"{heading}:", *(f"  {listed.name:<{width}}{listed.summary}" for listed in commands)]
     return "\n".join(lines)
 
 

@@ -1,14 +1,10 @@
 """embedding-datasets export NAME... --as TRAINER --output DIR : training data in the format of a trainer."""
 
-from __future__ import annotations
-
+import argparse
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pipelines import command
-
-if TYPE_CHECKING:
-    import argparse
 
 EXPORTING = Path(__file__).parent / "exporting"
 MOST_NEGATIVES = 7
@@ -45,12 +41,14 @@ def main() -> int:
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
     arguments = command.parser("export", "Write training data in the format of a trainer.", EXAMPLES)
+    # Each trainer has a template of its README.md; to import their records would take longer than --help.
+    trainers = sorted(path.name.removesuffix(".md.jinja") for path in (EXPORTING / "readme").glob("*.md.jinja"))
     names = (
         "training data: a dataset (NAME@VERSION for one version), a source, the group training, a folder, ORG/NAME@TAG"
     )
     arguments.add_argument("names", nargs="+", metavar="NAME", help=names)
     arguments.add_argument(
-        "--as", dest="trainer", required=True, choices=_trainers(), help="the trainer whose format is written"
+        "--as", dest="trainer", required=True, choices=trainers, help="the trainer whose format is written"
     )
     command.add_output(
         arguments,
@@ -62,7 +60,10 @@ def parser() -> argparse.ArgumentParser:
         help="the folder to write: new, empty, or an older export",
     )
     arguments.add_argument(
-        "--configs", type=_config_names, metavar="NAMES", help="only these sets, joined by commas (default: all)"
+        "--configs",
+        type=partial(command.split_names, of="sets", example="nq,squad"),
+        metavar="NAMES",
+        help="only these sets, joined by commas (default: all)",
     )
     arguments.add_argument(
         "--negatives",
@@ -86,24 +87,7 @@ def parser() -> argparse.ArgumentParser:
     return arguments
 
 
-def _trainers() -> list[str]:
-    """The names of trainers: each has a template of its README.md. To import their records would take longer than --help."""
-    return sorted(path.name.removesuffix(".md.jinja") for path in (EXPORTING / "readme").glob("*.md.jinja"))
-
-
-def _config_names(text: str) -> tuple[str, ...]:
-    """`nq,squad` as a tuple."""
-    import argparse
-
-    names = tuple(name.strip() for name in text.split(","))
-    if not all(names):
-        raise argparse.ArgumentTypeError("names of sets joined by commas, such as nq,squad")
-    return names
-
-
 def _number_of_negatives(text: str) -> int:
-    import argparse
-
     if text not in map(str, range(MOST_NEGATIVES + 1)):
         raise argparse.ArgumentTypeError(f"a whole number from 0 to {MOST_NEGATIVES}, not {text[:20]!r}")
     return int(text)

@@ -32,7 +32,6 @@ EXAMPLES = """\
 def main() -> int:
     """Fetch the raw files of the named datasets; returns the exit code: that of the first file that failed, or 0."""
     options = command.parse(parser(), _check_options)
-    from pipelines.build_report.records import error_to_json
     from pipelines.process.stages import show_stages, stage
     from pipelines.process.tables import table
     from pipelines.raw.locations import locate
@@ -58,21 +57,17 @@ def main() -> int:
     if much := large_download(datasets, options.splits, settings):
         command.confirm(much, yes=options.yes)
     failed: dict[str, MissingFile] = {}
-    code, rows = 0, [["file", "size", "sha256", "state", "from"]]
+    codes, rows = list[int](), [["file", "size", "sha256", "state", "from"]]
     for number, ((_, key), source) in enumerate(sources.items(), 1):
+        name = f"{source.name}/{source.files[key].name}"
         try:
-            with show_stages(f"file {number} of {len(sources)}"), stage(f"{source.name}/{source.files[key].name}"):
+            with show_stages(f"file {number} of {len(sources)}"), stage(name):
                 file = locate(source, key, settings)
         except DatasetError as error:
             missing = error.missing if len(sources) > 1 else None
-            if missing is None or not is_said(error, failed):
-                command.print_error(error)
-            if missing is not None:
-                failed[missing.name] = missing
-            if options.json:
-                name = f"{source.name}/{source.files[key].name}"
-                command.print_json({"name": name, "state": "failed", "error": error_to_json(error)})
-            code = code or error.exit_code
+            said = missing is not None and is_said(error, failed)
+            failed |= {missing.name: missing} if missing else {}
+            codes.append(command.print_failure(error, said, as_json=options.json, name=name))
             continue
         if options.json:
             command.print_json(_to_json(source.name, file))
@@ -82,7 +77,7 @@ def main() -> int:
         command.print_page(table(rows, width=command.width()).splitlines())
     if failed:
         log_missing_files(needs, settings, options.splits, failed.values())
-    return code
+    return next(iter(codes), 0)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -92,14 +87,14 @@ def parser() -> argparse.ArgumentParser:
     command.add_raw_options(arguments)
     command.add_yes_option(arguments)
     arguments.add_argument("--splits", type=command.split_names, metavar="A,B", help="only the files of these splits")
-    arguments.add_argument("--dry-run", action="store_true", help="show what would be downloaded, and do nothing")
-    arguments.add_argument(
-        "--plan", action="store_true", help="print a script: what to get, download, make, build and mirror, in order"
-    )
-    arguments.add_argument(
-        "--probe",
-        action="store_true",
-        help="ask whether each file is where it is published, in its size and with its digest; of all sources without a NAME",
+    command.add_flags(
+        arguments,
+        {
+            "--dry-run": "show what would be downloaded, and do nothing",
+            "--plan": "print a script: what to get, download, make, build and mirror, in order",
+            "--probe": "ask whether each file is where it is published, in its size and with its digest; of all sources"
+            " without a NAME",
+        },
     )
     arguments.add_argument(
         "--records",
@@ -135,8 +130,7 @@ def _probe(
     with show_stages("probe"), stage("asking", total=count_asked(files), unit="files") as advance:
         probed = probe_files(files, settings, advance)
     if as_json:
-        for file in probed:
-            command.print_json(to_json(file))
+        command.print_json(*map(to_json, probed))
     else:
         command.print_page(probe_page(probed, settings.cache / MEMORY, width=command.width()))
     states = {file.judgement.state for file in probed}
@@ -179,8 +173,7 @@ def _dry_run(
 
     plans = plan_downloads(needs, settings)
     if as_json:
-        for plan in plans:
-            command.print_json(asdict(plan))
+        command.print_json(*map(asdict, plans))
     else:
         print("\n".join(download_page(plans)))
     if any(plan.origin in {"missing", "by-hand"} for plan in plans):

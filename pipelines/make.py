@@ -1,31 +1,31 @@
 """One dataset, from raw files to a release: the steps of a build, which every command shares."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from builders.catalogue import needed_files, requested_splits
+from builders.catalogue import Definition, needed_files, requested_splits
 from builders.errors import ReleaseError
 from cards.completeness import require_complete
 from cards.manifest import FORMAT, IDENTITY, Manifest, Recipe, options_as_read
+from cards.scores import Scores
 from pipelines.process.stages import stage
-from pipelines.raw.locations import GOLDEN, golden_input, locate, plan_file, require_golden
+from pipelines.raw.locations import (
+    GOLDEN,
+    LocatedFile,
+    PlannedFile,
+    golden_input,
+    locate,
+    plan_file,
+    require_golden,
+)
+from pipelines.raw.settings import RawSettings
 from pipelines.release import fingerprint, folder, ledger
 from pipelines.release.fingerprint import earlier_recipes
 from pipelines.release.staging import checkpoint_dir, dataset_lock, recover_release, staged_folder
-
-if TYPE_CHECKING:
-    from builders.catalogue import Definition
-    from cards.manifest import Manifest
-    from cards.scores import Scores
-    from pipelines.raw.locations import LocatedFile, PlannedFile
-    from pipelines.raw.settings import RawSettings
-    from pipelines.release.ledger import LedgerEntry
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,12 @@ def make(definition: Definition, version: str, settings: BuildSettings) -> Build
 
                     write_findings(findings_dir, check_release(release_dir, language_sample=SAMPLE).found)
                 return BuildResult(dataset.name, version, "up to date", release_dir, old, (), time.monotonic() - began)
-            _refuse_to_replace_complete(release_dir, old, planned, force=settings.force)
+            if old.complete and not planned.complete and not settings.force:
+                raise ReleaseError(
+                    f"a {'sample' if planned.sample else 'partial release'} would replace the complete release",
+                    where=str(release_dir),
+                    todo="give another --output, or --force to replace it",
+                )
         from pipelines.release.writing import write_again, write_release  # a release that is up to date needs no audit
 
         scores, notes = _read_scores(release_dir)
@@ -167,10 +172,11 @@ def _find_inputs(
     found: dict[str, LocatedFile] = {}
     with stage("raw files", total=len(keys), unit="files") as advance:
         for key in keys:
-            if settings.sample:
-                found[key] = golden_input(source, key, settings.golden, limit=settings.limit)
-            else:
-                found[key] = locate(source, key, settings.raw, limit=settings.limit)
+            found[key] = (
+                golden_input(source, key, settings.golden, limit=settings.limit)
+                if settings.sample
+                else locate(source, key, settings.raw, limit=settings.limit)
+            )
             advance(1)
     return found
 
@@ -228,10 +234,14 @@ def is_current(release_dir: Path, manifest: Manifest, planned: Manifest) -> bool
 def has_same_rows(release_dir: Path, old: Manifest, planned: Manifest) -> bool:
     """Whether the planned build would give a release again with the same rows, if with other documents."""
     same = {planned.recipe.sha256, *dict(earlier_recipes(planned.dataset, planned.version)).values()}
-    recipe = replace(planned.recipe, sha256=old.recipe.sha256)
-    unchanged = replace(planned, recipe=recipe, report_sha256=old.report_sha256)
-    known = old.recipe.sha256 in same and is_current(release_dir, old, unchanged)
-    return known and not folder.verify_release(release_dir, old)
+    unchanged = replace(
+        planned, recipe=replace(planned.recipe, sha256=old.recipe.sha256), report_sha256=old.report_sha256
+    )
+    return (
+        old.recipe.sha256 in same
+        and is_current(release_dir, old, unchanged)
+        and not folder.verify_release(release_dir, old)
+    )
 
 
 def _record(manifest: Manifest, path: Path) -> tuple[str, ...]:
@@ -249,16 +259,6 @@ def _record(manifest: Manifest, path: Path) -> tuple[str, ...]:
     return (f"{manifest.name}: content hash not recorded: the ledger changes only in a checkout of the repository",)
 
 
-def _refuse_to_replace_complete(release_dir: Path, old: Manifest, planned: Manifest, *, force: bool) -> None:
-    """A sample or a part never replaces a complete release, except with --force."""
-    if old.complete and not planned.complete and not force:
-        raise ReleaseError(
-            f"a {'sample' if planned.sample else 'partial release'} would replace the complete release",
-            where=str(release_dir),
-            todo="give another --output, or --force to replace it",
-        )
-
-
 def _refuse_other_content(release_dir: Path, old: Manifest | None, new: Manifest, settings: BuildSettings) -> None:
     """The same version never gets other rows than the release in its place or the ledger has.
 
@@ -268,7 +268,7 @@ def _refuse_other_content(release_dir: Path, old: Manifest | None, new: Manifest
         return
     recorded = ledger.find_entry(new.dataset, new.version, settings.ledger)
     in_place = old if old is not None and old.complete else None
-    others: list[tuple[Manifest | LedgerEntry | None, str]] = []
+    others: list[tuple[Manifest | ledger.LedgerEntry | None, str]]
     repos = ledger.find_repositories(new.dataset, new.version, settings.ledger)
     if recorded is not None and repos:
         todo, others = "give the change a new version", [(recorded, f"published as {', '.join(repos)}")]

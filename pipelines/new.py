@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import logging
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,8 +12,6 @@ from builders.errors import UsageError
 from pipelines import command
 
 if TYPE_CHECKING:
-    import argparse
-
     from cards.texts import Gap
     from pipelines.scaffold.templates import Plan
 
@@ -66,12 +65,13 @@ def main() -> int:
 
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
+    from builders.benchmarks import BENCHMARKS
+    from builders.tasks import EVALUATED
+
     arguments = command.parser("new", "Begin a dataset, and list what it lacks until it is finished.", EXAMPLES)
     arguments.add_argument("name", metavar="NAME", help="of the source: lower-case letters, digits, underscores")
-    arguments.add_argument("--task", type=_task, metavar="TASK", help=f"the task type: {', '.join(_task_names())}")
-    arguments.add_argument(
-        "--benchmark", choices=_benchmark_names(), help="the benchmark it belongs to (default: none)"
-    )
+    arguments.add_argument("--task", type=_task, metavar="TASK", help=f"the task type: {', '.join(EVALUATED)}")
+    arguments.add_argument("--benchmark", choices=BENCHMARKS, help="the benchmark it belongs to (default: none)")
     arguments.add_argument(
         "--file", default="records.jsonl", metavar="FILE", help="the raw file, .jsonl or .csv (default: records.jsonl)"
     )
@@ -88,23 +88,11 @@ def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespa
         arguments.error(f"--file is the name of a file, without folders: {name!r}")
 
 
-def _task_names() -> tuple[str, ...]:
-    from builders.tasks import EVALUATED
-
-    return tuple(EVALUATED)
-
-
-def _benchmark_names() -> tuple[str, ...]:
-    from builders.benchmarks import BENCHMARKS
-
-    return tuple(BENCHMARKS)
-
-
 def _task(text: str) -> str:
     """The name of a task type, whatever its case."""
-    import argparse
+    from builders.tasks import EVALUATED
 
-    names = {name.lower(): name for name in _task_names()}
+    names = {name.lower(): name for name in EVALUATED}
     if text.lower() not in names:
         raise argparse.ArgumentTypeError(f"one of {', '.join(names.values())}, not {text!r}")
     return names[text.lower()]

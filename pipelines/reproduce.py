@@ -34,7 +34,6 @@ def main() -> int:
     """Build the release that the command line names again; returns 0 for equal rows, 1 for others or another
     manifest, 3 where it cannot say."""
     options = command.parse(parser(), command.check_attest_options)
-    from pipelines.build_report.records import failure_to_json
     from pipelines.reproduction import reproducing
     from pipelines.reproduction.reproducing import EXIT_CODES
 
@@ -42,10 +41,7 @@ def main() -> int:
         signer = command.statement_signer(options, 1)
         release_dir, result = _reproduce(options, command.raw_settings(options))
     except DatasetError as error:
-        command.print_error(error)
-        if options.json:
-            command.print_json(failure_to_json(options.name, None, error))
-        return error.exit_code
+        return command.print_failure(error, as_json=options.json, dataset=options.name, version=None)
     if options.json:
         command.print_json(reproducing.to_json(options.name, result))
     else:
@@ -82,8 +78,7 @@ def _reproduce(options: argparse.Namespace, raw: RawSettings) -> tuple[Path, Rep
     keep = options.keep and options.keep / manifest.dataset / manifest.version
     if keep and keep.exists():
         raise UsageError("--keep would overwrite a folder", where=str(keep), todo="remove it, or name another folder")
-    result = reproduce(release_dir, manifest, raw, shown=lambda: show_stages(options.name), keep=keep)
-    return release_dir, result
+    return release_dir, reproduce(release_dir, manifest, raw, shown=lambda: show_stages(options.name), keep=keep)
 
 
 def parser() -> argparse.ArgumentParser:

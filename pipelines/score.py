@@ -31,7 +31,6 @@ pair. What a model scores above the best one is what the benchmark measures."""
 def main() -> int:
     """Score what the command line names; returns the exit code of the first dataset that failed, else 0."""
     options = command.parse(parser())
-    from pipelines.build_report.records import failure_to_json
     from pipelines.scores.results import require_packages
 
     releases = _find_releases(options.names, options.releases)
@@ -49,7 +48,7 @@ def main() -> int:
         force=options.force,
         trust_code=options.trust_model_code,
     )
-    code = 0
+    codes = list[int]()
     for definition, version, release_dir in releases:
         name = definition.dataset.name
         try:
@@ -57,16 +56,13 @@ def main() -> int:
                 scored = score_release(definition, release_dir, asked)
                 scored = profile_release(definition, release_dir, scored, asked)
         except DatasetError as error:
-            command.print_error(error)
-            if options.json:
-                command.print_json(failure_to_json(name, version, error))
-            code = code or error.exit_code
+            codes.append(command.print_failure(error, as_json=options.json, dataset=name, version=version))
             continue
         if options.json:
             command.print_json(scores_to_json(scored))
         else:
             command.print_page(score_page(scored, release_dir, width=command.width()))
-    return code
+    return next(iter(codes), 0)
 
 
 def _find_releases(names: Sequence[str], output: Path) -> list[tuple[Definition, str, Path]]:
@@ -80,8 +76,10 @@ def _find_releases(names: Sequence[str], output: Path) -> list[tuple[Definition,
             manifest, definition = define_release(release_dir)
             found.append((definition, manifest.version, release_dir))
     if others := [name for name in names if not Path(name).is_dir()]:
-        for definition, version in command.resolve_datasets(others):
-            found.append((definition, version, output / definition.dataset.name / version))
+        found += [
+            (definition, version, output / definition.dataset.name / version)
+            for definition, version in command.resolve_datasets(others)
+        ]
     return found
 
 
@@ -109,8 +107,13 @@ def parser() -> argparse.ArgumentParser:
     command.add_raw_options(arguments)
     command.add_releases_option(arguments, "--output")
     command.add_trust_option(arguments)
-    arguments.add_argument("--force", action="store_true", help="compute again what scores.json already has")
-    arguments.add_argument("--json", action="store_true", help="one JSON object per dataset on stdout, for programs")
+    command.add_flags(
+        arguments,
+        {
+            "--force": "compute again what scores.json already has",
+            "--json": "one JSON object per dataset on stdout, for programs",
+        },
+    )
     return arguments
 
 

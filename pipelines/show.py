@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from builders.catalogue import Definition
     from builders.raw_files import RawFile
+    from cards.manifest import Manifest
 
 EXAMPLES = """\
   embedding-datasets show                    the catalogue
@@ -74,8 +75,7 @@ def _show_sources(definitions: Sequence[Definition], *, as_json: bool) -> int:
 
     lock_files = RawSettings().lock_files
     if as_json:
-        for source in sources.describe_sources(definitions, lock_files):
-            command.print_json(asdict(source))
+        command.print_json(*map(asdict, sources.describe_sources(definitions, lock_files)))
     else:
         print(sources.sources_page(definitions, lock_files))
     return 0
@@ -100,8 +100,7 @@ def _show_overlaps(datasets: Sequence[tuple[Definition, str]], output: Path, *, 
     with show_stages("overlaps"):
         shared = find_shared_pairs(sets)
     if as_json:
-        for pair in shared:
-            command.print_json(shared_texts.to_json(pair))
+        command.print_json(*map(shared_texts.to_json, shared))
     else:
         command.print_page(shared_texts.shared_pairs_page(shared, sets, missing, command.width()))
     return 0
@@ -156,22 +155,19 @@ def _known_content(definition: Definition, version: str, release_dir: Path) -> d
     if manifest is not None:
         scores = read_scores(release_dir)
         dropped, findings = ([asdict(item) for item in items] for items in (manifest.dropped, manifest.findings))
-        marks = [mark for mark in ("sample", "partial") if getattr(manifest, mark)]
-        origin = ", ".join([str(release_dir), *marks])
         return {
             "rows": manifest.rows,
             "dropped": dropped,
             "findings": findings,
-            "counted_in": origin,
+            "counted_in": ", ".join([str(release_dir), *_marks(manifest)]),
             "scores": scores and {"summary": summarize_scores(scores), **asdict(scores)},
         }
     entry = ledger.find_entry(definition.dataset.name, version)
-    rows = {table.location: table.rows for table in entry.tables} if entry else None
-    known = [asdict(kept) for kept in definition.dataset.versions[version].known]
+    known = definition.dataset.versions[version].known
     return {
-        "rows": rows,
+        "rows": {table.location: table.rows for table in entry.tables} if entry else None,
         "dropped": None,
-        "findings": known or None,
+        "findings": list(map(asdict, known)) or None,
         "counted_in": "ledger" if entry else None,
         "scores": None,
     }
@@ -182,17 +178,14 @@ def parser() -> argparse.ArgumentParser:
     arguments = command.parser("show", "List the catalogue, or show one dataset.", EXAMPLES)
     arguments.add_argument("names", nargs="*", metavar="NAME", help=f"{command.NAMES}; NAME@VERSION for one version")
     command.add_releases_option(arguments, "--output")
-    arguments.add_argument(
-        "--sources",
-        action="store_true",
-        help="the raw files of the sources: size, who may have them, digest, cost of a build",
+    command.add_flags(
+        arguments,
+        {
+            "--sources": "the raw files of the sources: size, who may have them, digest, cost of a build",
+            "--overlaps": "the pairs and queries that sets of training data share, of the releases below --releases",
+            "--json": "one JSON object per dataset (or source), for programs",
+        },
     )
-    arguments.add_argument(
-        "--overlaps",
-        action="store_true",
-        help="the pairs and queries that sets of training data share, of the releases below --releases",
-    )
-    arguments.add_argument("--json", action="store_true", help="one JSON object per dataset (or source), for programs")
     return arguments
 
 
@@ -201,10 +194,13 @@ def _built_versions(dataset_dir: Path) -> list[str]:
 
     marked = []
     for release_dir in version_dirs(dataset_dir):
-        manifest = read_manifest(release_dir)
-        marks = [mark for mark in ("sample", "partial") if manifest and getattr(manifest, mark)]
-        marked.append(f"{release_dir.name} ({', '.join(marks)})" if marks else release_dir.name)
+        marks = ", ".join(_marks(read_manifest(release_dir)))
+        marked.append(f"{release_dir.name} ({marks})" if marks else release_dir.name)
     return marked
+
+
+def _marks(manifest: Manifest | None) -> list[str]:
+    return [mark for mark in ("sample", "partial") if getattr(manifest, mark, False)]
 
 
 def _page(definition: Definition, row: dict[str, Any]) -> str:
@@ -257,13 +253,10 @@ def _content_facts(row: dict[str, Any]) -> dict[str, str]:
             "; ".join(f"{drop['count']:,} {drop['split']}: {drop['reason']}" for drop in row["dropped"]) or "none"
         )
     if row["findings"] is not None:
-        places = [
-            finding.get("location") or "/".join(filter(None, (finding["config"], finding["split"])))
-            for finding in row["findings"]
-        ]
         found = [
-            f"{finding['kind']} {finding['count']:,} ({place})"
-            for finding, place in zip(row["findings"], places, strict=True)
+            f"{finding['kind']} {finding['count']:,}"
+            f" ({finding.get('location') or '/'.join(filter(None, (finding['config'], finding['split'])))})"
+            for finding in row["findings"]
         ]
         facts["findings"] = "; ".join(found) or "none"
     if row["scores"] is not None:

@@ -1,13 +1,8 @@
 """embedding-datasets site [NAME...] : a catalogue of releases to browse, as a folder of pages that needs no server."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import argparse
 
 from pipelines import command
-
-if TYPE_CHECKING:
-    import argparse
 
 EXAMPLES = """\
   embedding-datasets site --output site             all releases below outputs/
@@ -71,12 +66,13 @@ def parser() -> argparse.ArgumentParser:
         metavar="URL",
         help="where the site will be on the web; previews of links need it for their picture",
     )
-    arguments.add_argument(
-        "--docs",
-        action="store_true",
-        help="with the documentation in its folder docs/; needs the extra `docs`, in a checkout",
+    command.add_flags(
+        arguments,
+        {
+            "--docs": "with the documentation in its folder docs/; needs the extra `docs`, in a checkout",
+            "--json": "one JSON object on stdout, for programs",
+        },
     )
-    arguments.add_argument("--json", action="store_true", help="one JSON object on stdout, for programs")
     return arguments
 
 

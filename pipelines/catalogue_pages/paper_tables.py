@@ -9,7 +9,7 @@ python -m pipelines.catalogue_pages.paper_tables
 
 import json
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -59,8 +59,10 @@ UNLISTED = PaperTask("not in the paper", "-", "not in the paper")  # names the b
 def paper_tasks(benchmark: str) -> dict[str, PaperTask]:
     """The datasets of a benchmark, in the order of its paper; none for a group without a table."""
     if benchmark == "rumteb":
-        sizes = papers.sizes().values()
-        return {row.dataset: PaperTask(_printed(row), EXPECTED[row.dataset], note=row.note) for row in sizes}
+        return {
+            row.dataset: PaperTask(_printed(row), EXPECTED[row.dataset], note=row.note)
+            for row in papers.sizes().values()
+        }
     tasks = papers.ateb_tasks().values() if benchmark == "ateb" else ()
     return {task.dataset: PaperTask("", EXPECTED[task.dataset], task.group) for task in tasks}
 
@@ -161,8 +163,7 @@ def built_size(dataset: str, version: str = "1.0.0") -> str:
 
 def _columns(*cells: str) -> list[str]:
     """Cells side by side, each wrapped to the width of its column."""
-    wrapped = [textwrap.wrap(cell, COLUMN - 1) for cell in cells]
-    lines = zip_longest(*wrapped, fillvalue="")
+    lines = zip_longest(*(textwrap.wrap(cell, COLUMN - 1) for cell in cells), fillvalue="")
     return [(INDENT + "".join(part.ljust(COLUMN) for part in line)).rstrip() for line in lines]
 
 
@@ -208,8 +209,7 @@ def training_page(descriptions: Sequence[Mapping[str, Any]], width: int | None =
         paper = [row.set, PARTS[row.part], f"{float(row.thousands):g}K", row.prefix.split("_")[0], dataset["source"]]
         rows.append([*paper, *_our_cells(dataset, row)])
     table = tables.table(rows, width=width, optional=("part", "source", "to get", "raw", "licence"))
-    pairs = sum(row.pairs for row in sets)
-    words = f"{len(sets)} sets with about {pairs:,} pairs, in {len(datasets)} datasets."
+    words = f"{len(sets)} sets with about {sum(row.pairs for row in sets):,} pairs, in {len(datasets)} datasets."
     below = [
         line
         for text in (words, status_line(descriptions), NOTE)
@@ -230,9 +230,9 @@ def describe_sets(row: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _needs(row: Mapping[str, Any], config: str) -> dict[str, Any]:
-    """What a set is built from: a dataset has a file of mined negatives for each set, the other files are of all sets."""
-    mine, needs = f"mined-{config}", row["needs"]
-    keys = [key for key in needs if key == mine or not key.startswith("mined-")]
+    """What a set is built from."""
+    needs = row["needs"]
+    keys = _keys_of(needs, config)
     by_access = {
         access: [key for key in keys if HAND.get(needs[key]["access"], needs[key]["access"]) == access]
         for access in ("by hand", "gated")
@@ -244,6 +244,11 @@ def _needs(row: Mapping[str, Any], config: str) -> dict[str, Any]:
         "by_hand": [key.removesuffix(f"-{config}") for key in by_access["by hand"]],
         "gated": by_access["gated"],
     }
+
+
+def _keys_of(keys: Iterable[str], config: str) -> list[str]:
+    """Those of a set: a dataset has a file of mined negatives for each set, the other files are of all sets."""
+    return [key for key in keys if key == f"mined-{config}" or not key.startswith("mined-")]
 
 
 def _our_cells(row: Mapping[str, Any], printed: papers.TrainingSet) -> list[str]:
@@ -260,8 +265,7 @@ def _our_cells(row: Mapping[str, Any], printed: papers.TrainingSet) -> list[str]
 
 def _our_rows(row: Mapping[str, Any], config: str) -> str:
     """The rows of a set in our dataset, where they are known."""
-    counts = row["rows"] or {}
-    if (count := counts.get(f"{config}/train")) is None:
+    if (count := (row["rows"] or {}).get(f"{config}/train")) is None:
         return "not built"
     return f"{count:,} (sample)" if ", sample" in (row["counted_in"] or "") else f"{count:,}"
 
@@ -276,8 +280,7 @@ def training_markdown() -> str:
     for row in papers.training_sets():
         definition = definitions[row.dataset]
         keys = catalogue.needed_files(definition, definition.dataset.task.splits, definition.dataset.newest)
-        mine = [key for key in keys if not key.startswith("mined-") or key == f"mined-{row.config}"]
-        needs = file_needs(definition.source, mine, RawSettings().lock_files)
+        needs = file_needs(definition.source, _keys_of(keys, row.config), RawSettings().lock_files)
         fetched = [need for need in needs.values() if need.access not in HAND]
         by_hand = [key.removesuffix(f"-{row.config}") for key, need in needs.items() if need.access in HAND]
         known = f"{sum(need.digest for need in fetched)} of {len(fetched)}" if fetched else "none to download"

@@ -13,7 +13,7 @@ import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import groupby
+from itertools import chain, groupby
 from operator import attrgetter
 from pathlib import Path
 
@@ -91,8 +91,11 @@ def record_results_below(releases: Path) -> tuple[list[str], list[str]]:
 
     Versions that the folder lacks stay as they were recorded, and so do the scores of rows that have none there.
     """
-    recorded = read_results() if RESULTS.exists() else []
-    results = {(result.dataset, result.version): result for result in recorded if is_in_ledger(result)}
+    results = {
+        (result.dataset, result.version): result
+        for result in (read_results() if RESULTS.exists() else [])
+        if is_in_ledger(result)
+    }
     names: dict[bool, list[str]] = {True: [], False: []}
     for release_dir in folder.releases_below(releases):
         manifest = folder.require_manifest(release_dir)
@@ -106,8 +109,7 @@ def record_results_below(releases: Path) -> tuple[list[str], list[str]]:
             scores = replace(present, profile=None) if present and own else before.scores if before else None
             results[manifest.dataset, manifest.version] = replace(result, scores=scores)
     ordered = sorted(results.values(), key=lambda result: (result.dataset, version_key(result.version)))
-    text = json.dumps([asdict(result) for result in ordered], ensure_ascii=False, indent=1)
-    write_atomically(RESULTS, f"{text}\n")
+    write_atomically(RESULTS, json.dumps(list(map(asdict, ordered)), ensure_ascii=False, indent=1) + "\n")
     return names[True], names[False]
 
 
@@ -123,8 +125,9 @@ def is_in_ledger(release: Manifest | Result) -> bool:
     """Whether the rows of a release, or of a part of it, are those that the ledger has."""
     known = ledger.read_parts() if release.partial else ledger.read_ledger()
     entry = known.get(release.dataset, {}).get(release.version)
-    tables = {table.content_sha256 for table in release.tables}
-    return entry is not None and {table.content_sha256 for table in entry.tables} == tables
+    return entry is not None and {table.content_sha256 for table in entry.tables} == {
+        table.content_sha256 for table in release.tables
+    }
 
 
 def count_findings(findings: Iterable[Finding]) -> tuple[CountedFinding, ...]:
@@ -223,29 +226,14 @@ model may use without doing the task. In STS and pair classification nothing is 
 """
 
 
-@dataclass(frozen=True)
-class Measured:
-    """The scores of a release. partial: only the split that is scored was built."""
-
-    scores: Scores
-    partial: bool
-
-    @property
-    def name(self) -> str:
-        """Dataset and version, as the page shows them."""
-        alone = f", {self.scores.split} alone" if self.partial else ""
-        return f"{self.scores.dataset} {self.scores.version}{alone}"
+Scored = Sequence[tuple[Result, Scores]]
 
 
-def scored(results: Iterable[Result]) -> list[Measured]:
-    """The results that have scores."""
-    return [Measured(result.scores, result.partial) for result in results if result.scores]
-
-
-def render_scores(measured: Sequence[Measured]) -> str:
-    """The page docs/scores.md, in Markdown."""
-    newest = list({release.scores.dataset: release for release in measured}.values())
-    models = sorted({model.model for release in measured for model in release.scores.models})
+def render_scores(results: Iterable[Result]) -> str:
+    """The page docs/scores.md, in Markdown: of the results that have scores."""
+    measured = [(result, result.scores) for result in results if result.scores]
+    newest = list({result.dataset: (result, scores) for result, scores in measured}.values())
+    models = sorted({model.model for _, scores in measured for model in scores.models})
     sections = (_overview(measured, models), _published(measured), _shortcuts(newest))
     return "\n".join([HEAD, *(line for section in sections for line in (*section, "")), *_baselines(measured), ""])
 
@@ -255,20 +243,20 @@ def _table(columns: Mapping[str, str], rows: Iterable[Sequence[str]]) -> list[st
     return [f"| {' | '.join(cells)} |" for cells in (columns, columns.values(), *rows)]
 
 
-def _overview(measured: Sequence[Measured], models: Sequence[str]) -> list[str]:
+def _overview(measured: Scored, models: Sequence[str]) -> list[str]:
     columns = {"dataset": "---", "metric": "---", "chance": "---:", "best baseline": "---"}
     columns |= dict.fromkeys(models, "---:") | {"best published": "---", "headroom": "---:", "shortcuts": "---:"}
     rows = [
         [
-            release.name,
-            metric_name(release.scores.metric),
-            NONE if release.scores.chance is None else f"{release.scores.chance:.1f}",
-            f"{score_text(best)} {best.name}" if (best := release.scores.best_baseline) else NONE,
-            *_model_scores(release.scores, models),
-            *_headroom(release.scores, complete=not release.partial),
-            "not looked for" if release.scores.unasked else str(len(release.scores.shortcuts)),
+            _name(result),
+            metric_name(scores.metric),
+            NONE if scores.chance is None else f"{scores.chance:.1f}",
+            f"{score_text(best)} {best.name}" if (best := scores.best_baseline) else NONE,
+            *_model_scores(scores, models),
+            *_headroom(scores, complete=not result.partial),
+            "not looked for" if scores.unasked else str(len(scores.shortcuts)),
         ]
-        for release in measured
+        for result, scores in measured
     ]
     return ["## Versions", "", *_table(columns, rows)]
 
@@ -289,7 +277,7 @@ def _model_scores(scores: Scores, models: Sequence[str]) -> list[str]:
     return [by_name.get(model, NONE) for model in models]
 
 
-def _published(measured: Sequence[Measured]) -> list[str]:
+def _published(measured: Scored) -> list[str]:
     """Our scores beside those in papers, and in what our evaluation differs from mteb's."""
     columns = {
         "dataset": "---",
@@ -300,26 +288,31 @@ def _published(measured: Sequence[Measured]) -> list[str]:
         "difference": "---:",
     }
     rows, notes = list[list[str]](), list[str]()
-    for release in measured:
-        for model in release.scores.models:
+    for result, scores in measured:
+        for model in scores.models:
             if (published := model.published) is None:
                 continue
             ours = model.score if model.same_metric is None else model.same_metric
             figures = [f"{published.score:.2f}", f"{ours:.1f}", f"{ours - published.score:+.1f}"]
             names = f"{model.model}; published: {published.model}"
-            rows.append([release.name, names, metric_name(published.metric), *figures])
+            rows.append([_name(result), names, metric_name(published.metric), *figures])
             notes += [f"Published: {published.source}."]
-            notes += [f"{release.scores.dataset}: {model.detail}."] if model.detail else []
-    lines = [f"- {note}" for note in dict.fromkeys(notes)]
-    return ["## Beside published scores", "", *_table(columns, rows), "", *lines]
+            notes += [f"{result.dataset}: {model.detail}."] if model.detail else []
+    return [
+        "## Beside published scores",
+        "",
+        *_table(columns, rows),
+        "",
+        *(f"- {note}" for note in dict.fromkeys(notes)),
+    ]
 
 
-def _shortcuts(newest: Sequence[Measured]) -> list[str]:
+def _shortcuts(newest: Scored) -> list[str]:
     columns = {"dataset": "---", "baseline": "---", "metric": "---", "score": "---:", "95 %": "---", "chance": "---:"}
     columns |= {"p, corrected": "---:", "groups of rows": "---:"}
     rows = [
         [
-            release.name,
+            _name(result),
             BASELINES[found.baseline],
             metric_name(found.metric),
             f"{found.score:.1f}",
@@ -328,19 +321,20 @@ def _shortcuts(newest: Sequence[Measured]) -> list[str]:
             f"{found.p:.4f}",
             f"{found.components:,}",
         ]
-        for release in newest
-        for found in release.scores.shortcuts
+        for result, scores in newest
+        for found in scores.shortcuts
     ]
     return ["## Shortcuts", "", *(_table(columns, rows) if rows else ["None were found."])]
 
 
-def _baselines(measured: Sequence[Measured]) -> list[str]:
+def _baselines(measured: Scored) -> list[str]:
     """All baselines of all versions, a line each version; then what their names mean."""
-    rows = []
-    for release in measured:
-        ordered = sorted(release.scores.baselines, key=lambda baseline: -baseline.score)
-        rows.append([release.name, ", ".join(f"{baseline.name} {score_text(baseline)}" for baseline in ordered)])
-    used = {score.name for release in measured for score in release.scores.baselines}
+    ordered = [(result, sorted(scores.baselines, key=lambda baseline: -baseline.score)) for result, scores in measured]
+    rows = [
+        [_name(result), ", ".join(f"{baseline.name} {score_text(baseline)}" for baseline in baselines)]
+        for result, baselines in ordered
+    ]
+    used = {score.name for _, scores in measured for score in scores.baselines}
     meanings = [f"- `{name}`: {meaning}" for name, meaning in BASELINES.items() if name in used]
     return ["## All baselines", "", *_table({"dataset": "---", "scores": "---"}, rows), "", *meanings]
 
@@ -362,7 +356,7 @@ newest version drops and the first does not.
 
 def first_and_newest(results: Iterable[Result]) -> list[list[Result]]:
     """The first and the newest version of each dataset; one of a dataset that has no other. results: ordered, as recorded."""
-    datasets = [list(group) for _, group in groupby(results, key=attrgetter("dataset"))]
+    datasets = (list(group) for _, group in groupby(results, key=attrgetter("dataset")))
     return [[versions[0], *versions[1:][-1:]] for versions in datasets]
 
 
@@ -386,8 +380,12 @@ def render_findings(results: Sequence[Result]) -> str:
         for versions in datasets
         for result in versions
     ]
-    sections = [line for versions in datasets for line in _dataset_section(versions)]
+    sections = chain.from_iterable(map(_dataset_section, datasets))
     return "\n".join([FINDINGS_HEAD, *_table(columns, rows), "", *sections])
+
+
+def _name(result: Result) -> str:
+    return f"{result.dataset} {_version(result)}"
 
 
 def _version(result: Result) -> str:
@@ -429,8 +427,8 @@ def _dataset_section(versions: Sequence[Result]) -> list[str]:
         for result in versions
     ]
     columns = {"severity": "---", "what": "---", "where": "---"} | numbers
-    heading = [f"## {versions[0].dataset}", "", *sizes, ""]
-    return [*heading, *(_table(columns, [*rows, *dropped]) if rows or dropped else ["Nothing was found."]), ""]
+    table = _table(columns, [*rows, *dropped]) if rows or dropped else ["Nothing was found."]
+    return [f"## {versions[0].dataset}", "", *sizes, "", *table, ""]
 
 
 def _finding_text(found: CountedFinding | None) -> str:
@@ -510,7 +508,7 @@ def main(argument: str) -> None:
     """Write a page, or record the releases below a folder."""
     pages = {
         "findings": lambda: render_findings(read_results()),
-        "scores": lambda: render_scores(scored(read_results())),
+        "scores": lambda: render_scores(read_results()),
         "readme": lambda: "\n".join([*headlines(read_results()), ""]),
     }
     if argument in pages:

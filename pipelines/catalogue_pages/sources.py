@@ -9,7 +9,6 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import groupby
 from math import ceil
 from pathlib import Path, PurePosixPath
@@ -26,7 +25,8 @@ from pipelines.raw.pins import LOCK_FILE, find_pin, is_waiting
 from pipelines.raw.requests import file_url
 from pipelines.raw.settings import stored_file
 
-MEASURED = Path(__file__).with_name("measured_builds.json")
+MEASURED = json.loads(Path(__file__).with_name("measured_builds.json").read_text("utf-8"))
+MACHINE: str = MEASURED["machine"]  # that the builds were measured on
 Access = Literal["open", "gated", "by hand", "made here"]
 
 
@@ -56,6 +56,9 @@ class MeasuredBuild:
     release_bytes: int
 
 
+MEASURED_BUILDS = {name: MeasuredBuild(**build) for name, build in MEASURED["builds"].items()}
+
+
 @dataclass(frozen=True)
 class SourceNeed:
     """A source with the files that some of its datasets need. measured: the builds that were measured, by dataset."""
@@ -68,11 +71,6 @@ class SourceNeed:
     datasets: tuple[str, ...]
     files: tuple[FileNeed, ...]
     measured: dict[str, MeasuredBuild]
-
-    @property
-    def measured_raw_bytes(self) -> int:
-        """The bytes of the raw files of the measured builds, each file once."""
-        return sum({name: size for build in self.measured.values() for name, size in build.raw.items()}.values())
 
 
 @dataclass(frozen=True)
@@ -135,19 +133,6 @@ def group_totals(definitions: Sequence[Definition], lock_files: Sequence[Path]) 
     return {name: total(describe_sources(own, lock_files)) for name, own in groups.items()}
 
 
-@cache
-def measured_builds() -> dict[str, MeasuredBuild]:
-    """The measured builds, by dataset."""
-    builds = json.loads(MEASURED.read_text("utf-8"))["builds"]
-    return {name: MeasuredBuild(**build) for name, build in builds.items()}
-
-
-def machine() -> str:
-    """The machine that the builds were measured on."""
-    name: str = json.loads(MEASURED.read_text("utf-8"))["machine"]
-    return name
-
-
 def _describe(definitions: Sequence[Definition], lock_files: Sequence[Path]) -> SourceNeed:
     source = definitions[0].source
     keys = {
@@ -166,7 +151,7 @@ def _describe(definitions: Sequence[Definition], lock_files: Sequence[Path]) -> 
         groups=tuple(dict.fromkeys(definition.dataset.group for definition in definitions)),
         datasets=tuple(names),
         files=tuple(file_needs(source, keys, lock_files).values()),
-        measured={name: measured_builds()[name] for name in names if name in measured_builds()},
+        measured={name: MEASURED_BUILDS[name] for name in names if name in MEASURED_BUILDS},
     )
 
 
@@ -220,8 +205,7 @@ def sources_page(definitions: Sequence[Definition], lock_files: Sequence[Path]) 
     lines = [_row("source, raw files", "size", "access", "digest"), _row("-" * 46, "-" * 12, "-" * 7, "-" * 6)]
     for source in sources:
         lines += wrap(f"{source.name}: {source.license}; {', '.join(source.datasets)}")
-        for label, size, access, digest in _file_rows(source.files):
-            lines.append(_row(f"  {label}", size, access, digest))
+        lines += [_row(f"  {label}", *cells) for label, *cells in _file_rows(source.files)]
         if source.measured:
             lines += wrap(f"built: {_measured(source)}", "  ")
     lines += ["", *wrap(_measured_where(sources)), ""]
@@ -237,7 +221,10 @@ def render_page() -> str:
     """The page of the whole catalogue in Markdown; digests by the lock file of the repository, not by the user's cache."""
     definitions = [catalogue.load(entry) for entry in catalogue.entries().values()]
     sources = describe_sources(definitions, (LOCK_FILE,))
-    totals = [_cells(name, *_total_cells(total)) for name, total in group_totals(definitions, (LOCK_FILE,)).items()]
+    totals = [
+        _cells(name, of.datasets, of.sources, of.files, _sum(of), of.gated, of.by_hand, of.without_digest)
+        for name, of in group_totals(definitions, (LOCK_FILE,)).items()
+    ]
     overview = [
         _cells(f"[{source.name}]({source.homepage})", ", ".join(source.datasets), source.license, _measured(source))
         for source in sources
@@ -247,7 +234,7 @@ def render_page() -> str:
     ]
     return "\n".join(
         [
-            HEADER.format(machine=machine()),
+            HEADER.format(machine=MACHINE),
             "## Totals\n",
             "| group | datasets | sources | files | size | gated | by hand | without digest |",
             "| --- | ---: | ---: | ---: | --- | ---: | ---: | ---: |",
@@ -268,10 +255,6 @@ def render_page() -> str:
 def _cells(*cells: object) -> str:
     """A row of a table in Markdown."""
     return f"| {' | '.join(map(str, cells))} |"
-
-
-def _total_cells(total: Total) -> tuple[object, ...]:
-    return total.datasets, total.sources, total.files, _sum(total), total.gated, total.by_hand, total.without_digest
 
 
 def _row(label: str, size: str, access: str, digest: str) -> str:
@@ -323,19 +306,20 @@ def _measured(source: SourceNeed) -> str:
         return ""
     of = "" if len(builds) == len(source.datasets) else f"{', '.join(source.measured)}: "
     seconds = ceil(sum(build.seconds for build in builds))
-    raw, release = source.measured_raw_bytes, sum(build.release_bytes for build in builds)
-    return f"{of}{seconds} s, raw files {format_size(raw)}, release {format_size(release)}"
+    raw = {name: size for build in builds for name, size in build.raw.items()}  # each file once
+    release = sum(build.release_bytes for build in builds)
+    return f"{of}{seconds} s, raw files {format_size(sum(raw.values()))}, release {format_size(release)}"
 
 
 def _measured_where(sources: Sequence[SourceNeed]) -> str:
     """What the build times and sizes of a page were measured on, and how many sources have none."""
     unmeasured = [source.name for source in sources if not source.measured]
     if not unmeasured:
-        return f"build times and sizes: measured on {machine()}"
+        return f"build times and sizes: measured on {MACHINE}"
     none = "no build from the complete real files was measured yet"
     if len(unmeasured) == len(sources):
         return f"build times and sizes: {none}; docs/performance.md has estimates for some sources"
-    return f"build times and sizes: measured on {machine()}; of {len(unmeasured)} sources, {none}"
+    return f"build times and sizes: measured on {MACHINE}; of {len(unmeasured)} sources, {none}"
 
 
 def _sum(total: Total) -> str:

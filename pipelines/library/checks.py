@@ -157,8 +157,7 @@ def find_target(name: str, output: Location | None) -> Target:
     if not name:  # as a path, it would be the current folder
         raise UsageError("an empty name", expected="a folder, a file, ORG/NAME@REVISION or a dataset")
     for folder_dir in release_folders(output):
-        targets = resolve_targets(name, folder_dir)
-        [target] = require_one(name, targets, "datasets", lambda target: target.name)
+        [target] = require_one(name, resolve_targets(name, folder_dir), "datasets", lambda target: target.name)
         if target.folder is None or target.folder.is_dir():
             break
     return target
@@ -183,10 +182,9 @@ def _as_check(result: CheckResult) -> Check:
 
 def _tables_of(result: CheckResult) -> dict[TableKey, pl.LazyFrame]:
     """The tables that findings are about, by the config and split that these name."""
-    pairs = zip(result.findings, result.found, strict=True)
     return {
         (finding.config, finding.split): found.tables[found.finding.split]
-        for finding, found in pairs
+        for finding, found in zip(result.findings, result.found, strict=True)
         if found.finding.split in found.tables
     }
 
@@ -198,8 +196,7 @@ def as_texts(value: str | Sequence[str]) -> tuple[str, ...]:
 def list_catalogue(names: Sequence[str]) -> Catalogue:
     """The datasets that names mean, all of them without a name. Imports the builders of these datasets."""
     require_names(names)
-    definitions = [catalogue.load(entry) for entry, _ in catalogue.resolve(names or ["all"])]
-    return Catalogue(_describe(definition) for definition in definitions)
+    return Catalogue(_describe(catalogue.load(entry)) for entry, _ in catalogue.resolve(names or ["all"]))
 
 
 def _describe(definition: Definition) -> CatalogueEntry:

@@ -114,15 +114,19 @@ def count_findings(findings: Sequence[Finding]) -> str:
 
 def list_findings(findings: Sequence[Finding]) -> list[str]:
     """The first SHOWN findings as lines, errors first."""
-    rows = by_severity(findings)
-    lines = [f"  {row.severity}: {row.kind} in {row.location}, {row.count_text} ({row.share:.1%})" for row in rows]
+    lines = [
+        f"  {row.severity}: {row.kind} in {row.location}, {row.count_text} ({row.share:.1%})"
+        for row in by_severity(findings)
+    ]
     return lines[:SHOWN] + ([f"  and {len(lines) - SHOWN} more"] if len(lines) > SHOWN else [])
 
 
 def finding_table(findings: Sequence[Finding]) -> list[Sequence[object]]:
     """The findings as rows of a table with a heading, errors first."""
-    rows = [
-        (row.severity, row.kind, row.location, row.count_text, f"{row.share:.1%}", row.detail)
-        for row in by_severity(findings)
+    return [
+        ("severity", "finding", "where", "count", "share", "detail"),
+        *(
+            (row.severity, row.kind, row.location, row.count_text, f"{row.share:.1%}", row.detail)
+            for row in by_severity(findings)
+        ),
     ]
-    return [("severity", "finding", "where", "count", "share", "detail"), *rows]

@@ -177,13 +177,14 @@ class Release:
 
     def _table_rows(self) -> list[tuple[str, int, str]]:
         """Location, rows and columns of each table."""
-        tables = self.manifest.tables
-        return [(table.location, table.rows, ", ".join(column.name for column in table.columns)) for table in tables]
+        return [
+            (table.location, table.rows, ", ".join(column.name for column in table.columns))
+            for table in self.manifest.tables
+        ]
 
     def _repr_html_(self) -> str:
-        tables = [("table", "rows", "columns"), *self._table_rows()]
-        notes = (count_findings(self.findings), str(self.path))
-        return as_html(self._title, tables, finding_table(self.findings), notes=notes)
+        tables = [("table", "rows", "columns"), *self._table_rows()], finding_table(self.findings)
+        return as_html(self._title, *tables, notes=(count_findings(self.findings), str(self.path)))
 
     def __repr__(self) -> str:
         tables = [f"  {where}: {rows:,} rows, columns {columns}" for where, rows, columns in self._table_rows()]

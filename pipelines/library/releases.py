@@ -62,8 +62,7 @@ def load(
             if not found:
                 return Release(release_dir, manifest)
             damage.append(f"{release_dir} is damaged: {found[0]}")
-    settings = _settings(output, sample=sample, raw_dir=raw_dir, offline=offline)
-    return _build(definition, version, settings, damage)
+    return _build(definition, version, _settings(output, sample=sample, raw_dir=raw_dir, offline=offline), damage)
 
 
 def build(

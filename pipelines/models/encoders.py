@@ -75,8 +75,8 @@ def load_model(model: str, task: Task, manifest: Manifest, cache: Path, *, trust
         return _load_named(model, prompts, cache, trust_code=trust_code)
     embedder = load_bundled(model, cache)
     digest = embedder.revision.removeprefix("sha256:")
-    meta = _meta(f"embedding-datasets/{model}", digest)
-    return LoadedModel(BundledEncoder(meta, embedder, prompts), embedder.weights, digest, prompts)
+    encoder = BundledEncoder(_meta(f"embedding-datasets/{model}", digest), embedder, prompts)
+    return LoadedModel(encoder, embedder.weights, digest, prompts)
 
 
 def model_prompts(model: str, task: Task, published: Prompts | None) -> dict[str, str]:

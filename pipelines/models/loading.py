@@ -25,9 +25,10 @@ from builders.errors import DatasetError, SourceError, UsageError
 from builders.limits import MAX_MANIFEST, read_at_most
 from builders.ranking import hard_negatives
 from builders.shaping.measurements import COSINE_STEPS, TOKENS
-from builders.spec import Measurement
+from builders.spec import Measurement, Raw
 from pipelines.models.vectors import Vectors, vectors_path
-from pipelines.process.files import file_sha256, write_atomically
+from pipelines.process.files import file_sha256
+from pipelines.raw.digests import hash_file
 
 INSTALL = "pip install 'embedding-datasets[models]', and torch before it: a build for the CPU if that is what you have"
 TODO = "check the connection to the Hub, or put the model into its cache on this machine"
@@ -135,16 +136,15 @@ NOT_WEIGHTS = {".md", ".png", ".jpg", ".gitattributes", ".onnx", ".ot", ".msgpac
 def weights_digest(files: Sequence[Path], cache: Path) -> str:
     """The sha256 of a file; of several files, the sha256 of the lines `<sha256>  <name>` in their order.
 
-    cache: the folder that remembers the digest of a file by its path, size and time of change.
+    cache: the folder of cached digests (pipelines.raw.digests).
 
     Raises SourceError for a file that cannot be read.
     """
     try:
-        digests = [_file_digest(file, cache) for file in files]
-    except OSError as error:
-        raise SourceError(
-            "the weights of the model cannot be read", found=str(error), todo="install the package of the model again"
-        ) from error
+        digests = [hash_file(Raw(file.name, file), cache).sha256 for file in files]
+    except SourceError as error:
+        found, todo = f"{error.found}: {error.where}", "install the package of the model again"
+        raise SourceError("the weights of the model cannot be read", found=found, todo=todo) from error
     if len(digests) == 1:
         return digests[0]
     return _list_digest((file.name, digest) for file, digest in zip(files, digests, strict=True))
@@ -164,20 +164,6 @@ def model_files(model_dir: Path) -> list[Path]:
     """The files of a model in a folder, by name: weights, tokenizer and settings."""
     files = (path for path in model_dir.rglob("*") if path.is_file() and path.suffix not in NOT_WEIGHTS)
     return sorted(path for path in files if not any(part.startswith(".") for part in path.relative_to(model_dir).parts))
-
-
-def _file_digest(file: Path, cache: Path) -> str:
-    status = file.stat()
-    name = hashlib.sha256(str(file.resolve()).encode()).hexdigest()[:32]
-    remembered, identity = cache / f"{name}.json", [status.st_size, status.st_mtime_ns]
-    with suppress(OSError, ValueError, KeyError, TypeError):
-        known = json.loads(remembered.read_bytes())
-        if known["identity"] == identity and len(known["sha256"]) == 64:
-            return str(known["sha256"])
-    digest = file_sha256(file)
-    cache.mkdir(parents=True, exist_ok=True)
-    write_atomically(remembered, json.dumps({"identity": identity, "sha256": digest}))
-    return digest
 
 
 # What settings of a model may name: classes that its libraries have themselves.
@@ -536,7 +522,15 @@ def load_measuring_model(
         if folder and not trust_code:
             refuse_code(folder, where)
         transformers, module = _import_transformers(), importlib.import_module(library)
-        path = folder or _download(measurement, patterns, offline=offline)
+        path = folder or Path(  # the name of a folder of the Hub's cache is the commit
+            importlib.import_module("huggingface_hub").snapshot_download(
+                measurement.model,
+                revision=measurement.revision or None,
+                allow_patterns=list(patterns),
+                ignore_patterns=[f"{framework}/*" for framework in OTHER_FRAMEWORKS],
+                local_files_only=offline,
+            )
+        )
         if not (folder or trust_code):
             refuse_code(path, where, pinned=bool(measurement.revision))
         files = _digest_files(path, patterns)
@@ -551,19 +545,6 @@ def load_measuring_model(
     name = local_name(folder, _list_digest(files.items())) if folder else f"{measurement.model}@{path.name}"
     libraries = {library: version(library) for library in LIBRARIES[measurement.kind]}
     return MeasuringModel(measurement.kind, name, measure, files, libraries)
-
-
-def _download(measurement: Measurement, patterns: tuple[str, ...], *, offline: bool) -> Path:
-    """The folder of a model's files; its name is the commit."""
-    return Path(
-        importlib.import_module("huggingface_hub").snapshot_download(
-            measurement.model,
-            revision=measurement.revision or None,
-            allow_patterns=list(patterns),
-            ignore_patterns=[f"{framework}/*" for framework in OTHER_FRAMEWORKS],
-            local_files_only=offline,
-        )
-    )
 
 
 def _digest_files(path: Path, patterns: tuple[str, ...]) -> dict[str, str]:

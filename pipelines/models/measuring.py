@@ -95,8 +95,7 @@ def describe_measurements(raw: Raw) -> str:
 
 def write_file(path: Path, model: MeasuringModel, keys: Array, values: Array) -> None:
     """Write a file of measurements. keys, values: in the order of the file."""
-    described = _describe(model) | {"rows": len(keys), "content": content_digest(keys, values)}
-    header = json.dumps(described, sort_keys=True).encode()
+    header = _describe(model) | {"rows": len(keys), "content": content_digest(keys, values)}
     number = pa.int32() if values.dtype == np.int32 else pa.uint32()
     schema = pa.schema([pa.field("key", pa.uint64(), nullable=False), pa.field("value", number, nullable=False)])
     with (
@@ -114,7 +113,7 @@ def write_file(path: Path, model: MeasuringModel, keys: Array, values: Array) ->
     ):
         table = pa.Table.from_arrays([pa.array(keys), pa.array(values)], schema=schema)
         writer.write_table(table, row_group_size=ROW_GROUP_ROWS)
-        writer.add_key_value_metadata(header_metadata(KEY, header))
+        writer.add_key_value_metadata(header_metadata(KEY, json.dumps(header, sort_keys=True).encode()))
 
 
 def hash_block(block: pl.DataFrame) -> Array:
@@ -158,5 +157,4 @@ def _read_part(path: Path, model: MeasuringModel, keys: Array) -> Array | None:
         header, part_keys, values = read_columns(Raw(path.name, path))
     except SourceError:
         return None
-    same = _describe(model).items() <= header.items() and np.array_equal(part_keys, keys)
-    return values if same else None
+    return values if _describe(model).items() <= header.items() and np.array_equal(part_keys, keys) else None

@@ -46,11 +46,11 @@ def compute_baselines(
     """
     split = split or tasks.evaluated_split(task)
     with threadpool_limits(1):
-        results = _score(task, frames, split, training)
-        shortcuts = claim_shortcuts(ask(results.questions if asks else []))
+        baselines, questions = _score(task, frames, split, training)
+        shortcuts = claim_shortcuts(ask(questions if asks else []))
     order = list(BASELINES)
-    results.baselines.sort(key=lambda baseline: order.index(baseline.name))
-    return Baselines(tuple(results.baselines), tuple(shortcuts), package_versions())
+    baselines.sort(key=lambda baseline: order.index(baseline.name))
+    return Baselines(tuple(baselines), tuple(shortcuts), package_versions())
 
 
 def _score(task: tasks.Task, frames: Frames, split: str, training: pl.LazyFrame | None) -> Results:

@@ -21,6 +21,7 @@ from pipelines.scores.metrics import chance_accuracy, mean_area_under_curve
 from pipelines.scores.permutations import held_out_question, learned_question, mean_baseline
 from pipelines.scores.results import Integers, Judged, Question, Results, Values, make_baseline
 from pipelines.scores.text_models import (
+    SIDES,
     Sides,
     Weigh,
     count_terms,
@@ -78,7 +79,8 @@ def score_classification(
     most_frequent = int(np.bincount(data.known).argmax())  # of equally frequent ones the first
     baselines.append(_make_baseline(data, "majority", data.scored == most_frequent))
     with stage("baselines: lengths"):
-        lengths = _describe_lengths(data)
+        texts = data.sides or (pl.Series(data.texts, dtype=pl.String),)
+        lengths = np.hstack([describe_lengths(side) for side in texts])
         baselines.append(_score_classes(data, "length", lengths, standardize))
     with stage("baselines: counting terms"):
         counts = count_terms(data.texts)
@@ -89,7 +91,7 @@ def score_classification(
     baselines.append(_score_centroids(data, counts))
     if data.sides is not None:
         baselines += _score_sides(data, data.sides)
-    return Results(baselines, _ask(data, lengths, several=several))
+    return baselines, _ask(data, lengths, several=several)
 
 
 def _ask(data: LabelledTexts, lengths: Values, *, several: bool) -> list[Question]:
@@ -97,10 +99,13 @@ def _ask(data: LabelledTexts, lengths: Values, *, several: bool) -> list[Questio
     metric = "auc" if len(data.sets) == 2 and not several else "accuracy"
     begin, classes = data.evaluated, data.classes.astype(np.float64)
     judged = Judged(metric, classes[begin:], data.components[begin:], data.texts[begin:])
-    asked: list[tuple[str, Any, Weigh]] = [("length", lengths, standardize)]
-    if data.sides is not None:
-        for name, side in (("sentence1", data.sides.first), ("sentence2", data.sides.second)):
-            asked.append((name, count_terms(side.to_list()), weigh_terms))
+    asked: list[tuple[str, Any, Weigh]] = [
+        ("length", lengths, standardize),
+        *(
+            (name, count_terms(side.to_list()), weigh_terms)
+            for name, side in zip(SIDES, data.sides or (), strict=False)
+        ),
+    ]
     questions = []
     own = set(data.components[begin:])
     free = np.array([row for row in range(begin) if data.components[row] not in own], dtype=np.int64)
@@ -118,10 +123,8 @@ def _read(
 ) -> LabelledTexts:
     """The rows of the evaluated split, and those to learn from."""
     learned = [name for name in task.splits if name in splits and name != split]
-    names = [*learned[:1], split]
-    tables = [splits[name].select("text", "label").collect(engine="streaming") for name in names]
-    texts = [text for table in tables for text in table["text"].to_list()]
-    values = [value for table in tables for value in table["label"].to_list()]
+    tables = [splits[name].select("text", "label").collect(engine="streaming") for name in (*learned[:1], split)]
+    texts, values = (pl.concat(table[name] for table in tables).to_list() for name in ("text", "label"))
     labels = [tuple(value) if isinstance(value, list) else (value,) for value in values]
     sets = sorted(set(labels))
     number = {labelled: position for position, labelled in enumerate(sets)}
@@ -140,20 +143,11 @@ def _read(
 
 def connect_texts(texts: Sequence[str], sides: Sides | None = None) -> list[str]:
     """The key of the rows that each is connected with: by a side, or by its first words. sides: of the texts, where known."""
-    sides = sides or split_sides(texts)
-    return connect(fold(sides.first), fold(sides.second)) if sides else connect(_openings(texts))
-
-
-def _openings(texts: Sequence[str]) -> list[str]:
-    """The first words of each text: answers to one prompt, and turns of one conversation, begin alike."""
-    return [" ".join(folded.split(" ")[:OPENING_WORDS]) for folded in fold(pl.Series(texts, dtype=pl.String))]
-
-
-def _describe_lengths(data: LabelledTexts) -> Values:
-    """The lengths of the texts; of texts with two sides, those of both."""
-    if data.sides is None:
-        return describe_lengths(pl.Series(data.texts, dtype=pl.String))
-    return np.hstack([describe_lengths(data.sides.first), describe_lengths(data.sides.second)])
+    if sides := sides or split_sides(texts):
+        return connect(*map(fold, sides))
+    # Answers to one prompt, and turns of one conversation, begin alike.
+    folded = fold(pl.Series(texts, dtype=pl.String))
+    return connect([" ".join(text.split(" ")[:OPENING_WORDS]) for text in folded])
 
 
 def _score_classes(data: LabelledTexts, name: str, features: Any, weigh: Weigh) -> Baseline:
@@ -184,11 +178,8 @@ def _score_sets(data: LabelledTexts, counts: Any) -> Baseline:
 def _label_matrix(data: LabelledTexts) -> Integers:
     """Whether each row has each label. As in mteb, only labels of the evaluated rows count."""
     present = sorted({label for labels in data.labels[data.evaluated :] for label in labels})
-    matrix = np.zeros((len(data.labels), len(present)), dtype=np.int64)
-    for row, labels in enumerate(data.labels):
-        for label in set(labels).intersection(present):
-            matrix[row, present.index(label)] = 1
-    return matrix
+    rows = [[label in labels for label in present] for labels in data.labels]
+    return np.array(rows, dtype=np.int64).reshape(len(rows), len(present))
 
 
 def _score_few(data: LabelledTexts, counts: Any, advance: Callable[[int], None], *, several: bool) -> Baseline:
@@ -208,8 +199,8 @@ def _score_few(data: LabelledTexts, counts: Any, advance: Callable[[int], None],
                 predicted = predict_by_neighbours(features, targets[few], scored)
                 right[part.scored] += (predicted == targets[part.scored]).all(axis=1)
             else:
-                chosen = predict_classes(features, data.classes[few], scored, len(data.sets)).argmax(axis=1)
-                right[part.scored] += chosen == data.classes[part.scored]
+                scores = predict_classes(features, data.classes[few], scored, len(data.sets))
+                right[part.scored] += scores.argmax(axis=1) == data.classes[part.scored]
         advance(1)
     model = ", nearest neighbours" if several else ""
     detail = f"{FEW} rows a label, mean of {EXPERIMENTS} experiments{model}"
@@ -226,10 +217,10 @@ def _score_centroids(data: LabelledTexts, counts: Any) -> Baseline:
 def _score_sides(data: LabelledTexts, sides: Sides) -> list[Baseline]:
     """One side alone, and what the two have in common, for texts with two sides."""
     baselines = []
-    for name, side in (("sentence1", sides.first), ("sentence2", sides.second)):
+    for name, side in zip(SIDES, sides, strict=True):
         with stage(f"baselines: TF-IDF of {name}"):
             baselines.append(_score_classes(data, name, count_terms(side.to_list()), weigh_terms))
-    left, right = fold(sides.first), fold(sides.second)
+    left, right = map(fold, sides)
     for name, share in (("words", shared_words), ("letters", shared_letters)):
         with stage(f"baselines: shared {name}"):
             baselines.append(_score_classes(data, name, share(left, right)[:, np.newaxis], standardize))

@@ -49,9 +49,8 @@ def score_clustering(table: pl.LazyFrame) -> Results:
 
         with stage(f"baselines: interval of {name}"):
             low_high = interval(components, judge)
-        score = judge(np.arange(rows.height))
-        baselines.append(make_baseline(name, score, detail=detail, interval=low_high))
-    return Results(baselines)
+        baselines.append(make_baseline(name, judge(np.arange(rows.height)), detail=detail, interval=low_high))
+    return baselines, []
 
 
 def cluster(features: Any, first: Integers, advance: Callable[[int], None] = lambda _: None) -> Integers:

@@ -245,26 +245,20 @@ def _percent(score: float) -> float:
 def one_thread() -> Iterator[None]:
     """Run the block with one thread in each numeric library: sums on more threads differ in their last bits."""
     torch = importlib.import_module("torch")
-    threads = torch.get_num_threads()
-    with importlib.import_module("threadpoolctl").threadpool_limits(1):
+    with importlib.import_module("threadpoolctl").threadpool_limits(1), ExitStack() as stack:
+        stack.callback(torch.set_num_threads, torch.get_num_threads())
         torch.set_num_threads(1)
-        try:
-            yield
-        finally:
-            torch.set_num_threads(threads)
+        yield
 
 
 @contextmanager
 def data_in_a_temporary_cache() -> Iterator[None]:
     """Let `datasets` write its copies of the tables into a folder that is removed at the end, not into the user's cache."""
     config = importlib.import_module("datasets").config
-    before = config.HF_DATASETS_CACHE
-    with tempfile.TemporaryDirectory(prefix="embedding-datasets-") as folder:
+    with tempfile.TemporaryDirectory(prefix="embedding-datasets-") as folder, ExitStack() as stack:
+        stack.callback(setattr, config, "HF_DATASETS_CACHE", config.HF_DATASETS_CACHE)
         config.HF_DATASETS_CACHE = folder
-        try:
-            yield
-        finally:
-            config.HF_DATASETS_CACHE = before
+        yield
 
 
 @contextmanager

@@ -1,11 +1,10 @@
 """The main scores of task types, as mteb 2.26 computes them, from 0 (or -1) to 1; and what a random answer gets."""
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.stats import rankdata, spearmanr
+from scipy.stats import binom, rankdata, spearmanr
 from sklearn.metrics import average_precision_score, v_measure_score
 
 from pipelines.scores.results import Integers, Values
@@ -62,20 +61,8 @@ def bitext_f1(found: Integers) -> Values:
 
 def chance_bitext_f1(rows: int) -> float:
     """The expected F1 of a translation drawn at random for each row, all rows independently."""
-    if rows == 1:
-        return 1.0
-    others, share = rows - 1, 1 / rows
-    expected = 0.0
-    for times in range(min(others, 100) + 1):  # how many other rows drew the same: more than 100 never happen
-        logarithm = (
-            math.lgamma(others + 1)
-            - math.lgamma(times + 1)
-            - math.lgamma(others - times + 1)
-            + times * math.log(share)
-            + (others - times) * math.log1p(-share)
-        )
-        expected += math.exp(logarithm) * 2 / (2 + times)
-    return expected * share
+    times = np.arange(min(rows - 1, 100) + 1)  # how many other rows drew the same: more than 100 never happen
+    return float(binom.pmf(times, rows - 1, 1 / rows) @ (2 / (2 + times))) / rows
 
 
 def chance_accuracy(training: Sequence[object], scored: Sequence[object]) -> float:

@@ -20,6 +20,7 @@ from pipelines.scores.metrics import area_under_curve, average_precision, bitext
 from pipelines.scores.permutations import held_out_question, interval, learned_question, mean_baseline
 from pipelines.scores.results import Integers, Judged, Question, Results, Values, make_baseline
 from pipelines.scores.text_models import (
+    SIDES,
     Sides,
     Weigh,
     count_letters,
@@ -35,15 +36,13 @@ from pipelines.scores.text_models import (
     weigh_terms,
 )
 
-SIDES = ("sentence1", "sentence2")
-
 
 def score_pair_classification(
     splits: Mapping[str, pl.LazyFrame], split: str, training: pl.LazyFrame | None = None
 ) -> Results:
     """All baselines. splits: sentence1, sentence2, labels (0 or 1)."""
     pairs = _read(splits, split, training, "labels")
-    chance = make_baseline("chance", float(pairs.own_targets.mean()), auc=0.5)
+    chance = make_baseline("chance", float(pairs.targets[pairs.evaluated :].mean()), auc=0.5)
     return _score_pairs(pairs, "auc", predict_odds, average_precision, chance)
 
 
@@ -68,11 +67,6 @@ class Pairs:
     plan: Plan
     evaluated: int
 
-    @property
-    def own_targets(self) -> Values:
-        """The targets of the evaluated rows."""
-        return self.targets[self.evaluated :]
-
 
 def _read(splits: Mapping[str, pl.LazyFrame], split: str, training: pl.LazyFrame | None, column: str) -> Pairs:
     learned = splits.get("train", training) if split != "train" else None
@@ -82,8 +76,8 @@ def _read(splits: Mapping[str, pl.LazyFrame], split: str, training: pl.LazyFrame
         if table is not None
     ]
     rows, evaluated = pl.concat(tables), sum(table.height for table in tables[:-1])
-    sides = Sides(rows["sentence1"], rows["sentence2"])
-    left, right = fold(sides.first), fold(sides.second)
+    sides = rows["sentence1"], rows["sentence2"]
+    left, right = map(fold, sides)
     components, texts = connect(left, right), [f"{one} {other}" for one, other in zip(left, right, strict=True)]
     own = set(components[evaluated:])
     free = np.array([row for row in range(evaluated) if components[row] not in own], dtype=np.int64)
@@ -121,7 +115,7 @@ def _score_pairs(
         with stage(f"baselines: shared {name}"):
             record(name, share(pairs.left[begin:], pairs.right[begin:]), "none")
     texts = [f"{one} {other}" for one, other in zip(pairs.left, pairs.right, strict=True)]
-    judged = Judged(metric, pairs.own_targets, components, texts[begin:])
+    judged = Judged(metric, pairs.targets[begin:], components, texts[begin:])
 
     def learn(name: str, features: Any, weigh: Weigh) -> None:
         predicted = predict_out_of_fold(features, targets, pairs.plan, weigh, predict)[begin:]
@@ -135,15 +129,15 @@ def _score_pairs(
 
     with stage("baselines: lengths"):
         learn("length", _describe_lengths(pairs.sides), standardize)
-    for name, side in zip(SIDES, (pairs.sides.first, pairs.sides.second), strict=True):
+    for name, side in zip(SIDES, pairs.sides, strict=True):
         with stage(f"baselines: TF-IDF of {name}"):
             learn(name, count_terms(side.to_list()), weigh_terms)
-    return Results(baselines, questions)
+    return baselines, questions
 
 
 def _describe_lengths(sides: Sides) -> Values:
     """The lengths of both sides, their difference in characters (its logarithm), and the shorter one by the longer one."""
-    first, second = describe_lengths(sides.first), describe_lengths(sides.second)
+    first, second = map(describe_lengths, sides)
     difference = np.log1p(np.abs(np.expm1(first[:, 0]) - np.expm1(second[:, 0])))
     ratio = np.exp(-np.abs(first[:, 0] - second[:, 0]))
     return np.column_stack([first, second, difference, ratio])
@@ -156,9 +150,8 @@ DIGITS = 9  # of a similarity: what differs less is equal
 def score_bitext(table: pl.LazyFrame) -> Results:
     """All baselines. table: sentence1, sentence2, row by row translations of each other."""
     rows = table.select("sentence1", "sentence2").collect(engine="streaming")
-    order = order_by_hash(
-        rows["sentence2"], "translations"
-    )  # of equally similar texts, the first in this order is taken
+    # Of equally similar texts, the first in this order is taken.
+    order = order_by_hash(rows["sentence2"], "translations")
     left, right = rows["sentence1"], rows["sentence2"].gather(order)
     components = connect(rows["sentence1"].to_list(), rows["sentence2"].to_list())
     baselines = [make_baseline("chance", chance_bitext_f1(rows.height))]
@@ -170,7 +163,7 @@ def score_bitext(table: pl.LazyFrame) -> Results:
         with stage(f"baselines: shared {name}", total=rows.height, unit="rows") as advance:
             found = _find_in_blocks(rows.height, _cosine_similarity(count(texts), rows.height), advance)
             baselines.append(mean_baseline(name, bitext_f1(order[found]), components))
-    return Results(baselines)
+    return baselines, []
 
 
 def _find_in_blocks(rows: int, similarity: Callable[[slice], Any], advance: Callable[[int], None]) -> Integers:

@@ -1,7 +1,7 @@
 """Results of baselines as records, what each baseline reads, and the packages that compute them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
 from types import MappingProxyType
@@ -64,15 +64,8 @@ class Question:
     predict: Callable[[Values], Values] | None = None
 
 
-@dataclass(frozen=True)
-class Results:
-    """What the baselines of a task score.
-
-    questions: whether those that read less than a row know the labels.
-    """
-
-    baselines: list[Baseline]
-    questions: list[Question] = field(default_factory=list)
+# What the baselines of a task score, and whether those that read less than a row know the labels.
+Results = tuple[list[Baseline], list[Question]]
 
 
 def make_baseline(

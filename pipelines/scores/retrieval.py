@@ -89,7 +89,7 @@ def score_retrieval(frames: Frames, split: str) -> Results:
     chance = float(np.mean([chance_ndcg_at_10(relevant, documents) for relevant in queries.relevant]))
     if documents > MAX_DOCUMENTS:
         detail = f"words were not compared: {documents:,} documents, more than {MAX_DOCUMENTS:,}"
-        return Results([make_baseline("chance", chance, detail=detail)])
+        return [make_baseline("chance", chance, detail=detail)], []
     with stage("baselines: counting words", total=documents, unit="documents") as advance:
         counts = count_query_terms(queries.texts, read_documents(frames, split), advance)
     priorities = rank_by_hash(queries.documents.to_list(), "documents")
@@ -98,7 +98,7 @@ def score_retrieval(frames: Frames, split: str) -> Results:
         with stage(f"baselines: {name}", total=len(queries.ids), unit="queries") as advance:
             values = _score_queries(score(counts), queries, priorities, advance)
             baselines.append(mean_baseline(name, values, components))
-    return Results(baselines)
+    return baselines, []
 
 
 def score_bm25(counts: TermCounts) -> Scored:
@@ -199,7 +199,11 @@ def score_reranking(frames: Frames, split: str) -> Results:
         scores |= {"words": shared_words(owners, candidates), "letters": shared_letters(owners, candidates)}
     with stage("baselines: BM25"):
         scores["bm25"] = _score_bm25(data)
-    baselines = [make_baseline("chance", _chance(data))]
+    expected = [
+        chance_average_precision(int(data.labels[start:end].sum()), int(end - start), len(relevant))
+        for (start, end), relevant in zip(pairwise(data.borders.tolist()), data.queries.relevant, strict=True)
+    ]
+    baselines = [make_baseline("chance", float(np.mean(expected)))]
     components = connect_queries(data.queries)
     baselines += [mean_baseline(name, _score_lists(data, values), components) for name, values in scores.items()]
     of_texts = connect(queries)
@@ -212,7 +216,7 @@ def score_reranking(frames: Frames, split: str) -> Results:
         counts = count_terms(data.texts.to_list())[data.documents]
         baselines.append(_score_candidates(data, counts, own, components))
         questions.append(learned_question("candidate", judged, counts, weigh_terms))
-    return Results(baselines, questions)
+    return baselines, questions
 
 
 def _rank_within(owners: Integers, scores: Values) -> Values:
@@ -234,14 +238,6 @@ def _read(frames: Frames, split: str) -> Candidates:
     ]
     keys = [f"{query} {name}" for query, own in zip(queries.ids, names, strict=True) for name in own]
     return Candidates(queries, texts, documents, borders, np.array(labels, np.int64), rank_by_hash(keys, "candidates"))
-
-
-def _chance(data: Candidates) -> float:
-    expected = [
-        chance_average_precision(int(data.labels[start:end].sum()), int(end - start), len(relevant))
-        for (start, end), relevant in zip(pairwise(data.borders.tolist()), data.queries.relevant, strict=True)
-    ]
-    return float(np.mean(expected))
 
 
 def _score_lists(data: Candidates, scores: Values) -> list[float]:

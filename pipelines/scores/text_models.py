@@ -288,18 +288,13 @@ def fold(texts: pl.Series) -> list[str]:
     return fold_texts(texts).to_list()
 
 
-def word_set(folded: str) -> frozenset[str]:
-    """The words of a folded text."""
-    return frozenset(folded.split(" "))
-
-
-def letter_set(folded: str) -> frozenset[str]:
+def letter_set(folded: str) -> set[str]:
     """The trigrams of characters of a folded text, with a space before and behind it."""
     padded = f" {folded} "
-    return frozenset(padded[start : start + 3] for start in range(len(padded) - 2))
+    return {padded[start : start + 3] for start in range(len(padded) - 2)}
 
 
-def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
+def jaccard(one: set[str], other: set[str]) -> float:
     """The share of the elements of two sets that are in both."""
     union = len(one | other)
     return len(one & other) / union if union else 0.0
@@ -307,7 +302,7 @@ def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
 
 def shared_words(left: Iterable[str], right: Iterable[str]) -> Values:
     """For each pair of folded texts, the share of their words that are in both."""
-    return np.array([jaccard(word_set(a), word_set(b)) for a, b in zip(left, right, strict=True)])
+    return np.array([jaccard(set(a.split(" ")), set(b.split(" "))) for a, b in zip(left, right, strict=True)])
 
 
 def shared_letters(left: Iterable[str], right: Iterable[str]) -> Values:
@@ -315,12 +310,8 @@ def shared_letters(left: Iterable[str], right: Iterable[str]) -> Values:
     return np.array([jaccard(letter_set(a), letter_set(b)) for a, b in zip(left, right, strict=True)])
 
 
-@dataclass(frozen=True)
-class Sides:
-    """The first and the second side of each row."""
-
-    first: pl.Series
-    second: pl.Series
+SIDES = ("sentence1", "sentence2")
+Sides = tuple[pl.Series, pl.Series]  # the first and the second side of each row
 
 
 def split_sides(texts: Sequence[str]) -> Sides | None:
@@ -329,4 +320,5 @@ def split_sides(texts: Sequence[str]) -> Sides | None:
     if not len(frame) or not frame.select(has_sides(text).all()).item():
         return None
     first, second = side_texts(text)
-    return Sides(*frame.select(first=first, second=second).get_columns())
+    sides = frame.select(first=first, second=second)
+    return sides["first"], sides["second"]

@@ -3,7 +3,6 @@
 import json
 import re
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ from typing import Any
 import pytest
 
 from builders import catalogue
-from builders.errors import ReleaseError, UsageError
 from pipelines import accept as command
 from pipelines.build_report import records
 from pipelines.build_report.records import DatasetReport
@@ -51,8 +49,7 @@ def accept(report: Path, checkout: Path, *arguments: str) -> subprocess.Complete
 def altered(sent: Path, folder: Path, **changes: Any) -> Path:
     """A report with the first dataset of another, changed."""
     report, path = typed_report(sent), folder / "report.json"
-    entry = replace(report.datasets[0], **changes)
-    path.write_bytes(records.encode(replace(report, datasets=(entry,))))
+    path.write_bytes(records.encode(replace(report, datasets=(replace(report.datasets[0], **changes),))))
     return path
 
 
@@ -66,9 +63,9 @@ def test_an_installed_package_takes_a_report_over_only_into_files_that_are_named
 ) -> None:
     monkeypatch.setattr("pipelines.process.installation.is_checkout", lambda: False)
     for named in ([], ["--lock", "mine.json"], ["--ledger", "mine.json"]):
-        monkeypatch.setattr(sys, "argv", ["accept", str(tmp_path / "report.json"), *named])
-        with pytest.raises(UsageError, match="an installed package keeps its lock file and ledger"):
-            command.main()
+        process = run("accept", str(tmp_path / "report.json"), *named)
+        assert process.returncode == 2
+        assert "an installed package keeps its lock file and ledger" in process.stderr
 
 
 def test_new_digests_and_the_versions_built_from_them_are_added(sent: Path, checkout: Path) -> None:
@@ -201,20 +198,12 @@ def test_nothing_of_a_forged_report_is_taken(
     sent: Path,
     checkout: Path,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
 ) -> None:
     entry, words = forgeries[what]
     path = tmp_path / "forged.json"
     path.write_bytes(records.encode(replace(typed_report(sent), datasets=(entry,))))
-    files = ["--lock", str(checkout / "raw.lock.json"), "--ledger", str(checkout / "ledger.json")]
-    monkeypatch.setattr(sys, "argv", ["accept", str(path), *files])
-    try:
-        command.main()
-        said = capsys.readouterr().out
-    except ReleaseError as error:
-        said = str(error)
-    assert words in said
+    process = accept(path, checkout)
+    assert words in process.stdout + process.stderr
     assert contents(checkout) == ({}, {})
     assert len(forgeries) == 20
 

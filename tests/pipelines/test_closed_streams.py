@@ -44,8 +44,7 @@ def test_a_reader_that_closes_early_ends_the_command_as_sigpipe_would() -> None:
 
 
 def test_messages_without_a_reader_are_dropped_and_the_command_goes_on() -> None:
-    process = shell("2>&1 >/dev/null | true", "show", "nothing")
-    assert process.returncode == 2
+    assert shell("2>&1 >/dev/null | true", "show", "nothing").returncode == 2
 
 
 def test_a_full_disk_behind_stdout_is_an_error_that_names_it() -> None:
@@ -54,29 +53,20 @@ def test_a_full_disk_behind_stdout_is_an_error_that_names_it() -> None:
     assert process.stderr.decode() == "error: No space left on device\n  where:    standard output\n"
 
 
-def test_a_path_that_is_not_utf_8_is_a_usage_error(tmp_path: Path) -> None:
-    folder = os.fsencode(tmp_path) + b"/\xff"
-    process = shell("", "build", "cedr", "--sample", "--output", folder)
+@pytest.mark.parametrize("is_current", [False, True], ids=["argument", "working directory"])
+def test_a_path_that_is_not_utf_8_is_a_usage_error(is_current: bool, tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"\xff")
+    folder.mkdir()
+    output = [] if is_current else ["--output", os.fsencode(folder)]
+    process = shell("", "build", "cedr", "--sample", *output, cwd=folder if is_current else ROOT)
     assert process.returncode == 2
     assert "a path is not valid UTF-8" in process.stderr.decode()
     assert "\\udcff" in process.stderr.decode()
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_working_directory_that_is_not_utf_8_is_a_usage_error(tmp_path: Path) -> None:
-    folder = tmp_path / os.fsdecode(b"\xff")
-    folder.mkdir()
-    process = subprocess.run(
-        [sys.executable, "-m", "pipelines.build", "cedr", "--sample"],
-        cwd=folder, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, check=False,
-    )  # fmt: skip
-    assert process.returncode == 2
-    assert "a path is not valid UTF-8" in process.stderr.decode()
+    assert list(folder.iterdir()) == []
 
 
 def test_text_that_the_terminal_cannot_show_is_escaped() -> None:
-    process = shell("", "show", "stsb_ru")
-    assert process.returncode == 0
+    assert shell("", "show", "stsb_ru").returncode == 0
     ascii_only = subprocess.run(
         [sys.executable, "-m", "pipelines.check", "нет"],
         cwd=ROOT, env=os.environ | {"PYTHONIOENCODING": "ascii"}, capture_output=True, check=False,

@@ -35,7 +35,7 @@ def test_without_a_command_the_commands_are_listed_by_heading(
 @pytest.mark.parametrize(
     "line", [*(listed.name for listed in command_line.COMMANDS), *(f"contamination {name}" for name in SUBCOMMANDS)]
 )
-def test_every_page_of_help_fits_80_columns(
+def test_every_page_of_help_fits_80_columns_with_examples_and_exit_codes(
     line: str, columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
@@ -44,6 +44,7 @@ def test_every_page_of_help_fits_80_columns(
         command_line.main()
     shown = capsys.readouterr().out
     assert [text for text in shown.splitlines() if len(text) > 80] == []
+    assert f"embedding-datasets {line} " in " ".join(shown.split("examples:")[1].split())
     assert "wrong,\n            4 findings" in shown
 
 

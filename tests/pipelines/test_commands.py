@@ -27,14 +27,6 @@ def raw_dir(folder: Path, source: str) -> Path:
 
 
 @pytest.mark.parametrize("command", [command.name for command in command_line.COMMANDS])
-def test_help_shows_examples_and_exit_codes(command: str) -> None:
-    process = run(command, "--help")
-    assert process.returncode == 0
-    assert f"embedding-datasets {command} " in process.stdout.split("examples:")[1]
-    assert "exit codes" in process.stdout
-
-
-@pytest.mark.parametrize("command", [command.name for command in command_line.COMMANDS])
 def test_help_imports_no_heavy_library(command: str) -> None:
     code = (
         "import sys, contextlib, io\n"
@@ -83,8 +75,7 @@ def test_a_sample_build_prints_its_result_and_location(tmp_path: Path) -> None:
     assert "rubq-retrieval@2.0.0: what `datasets` loads was not looked at: check and publish do" in verbose.stderr
     assert "4 test: no paragraph answers the question" in full
     assert str(tmp_path / "rubq-retrieval" / "2.0.0") in full
-    again = run("build", "rubq", "--sample", "--output", str(tmp_path))
-    assert again.stdout.count("up to date") == 2
+    assert run("build", "rubq", "--sample", "--output", str(tmp_path)).stdout.count("up to date") == 2
 
 
 def test_json_output_is_one_object_per_dataset(tmp_path: Path) -> None:
@@ -117,10 +108,11 @@ def test_parallel_jobs_give_the_same_result(tmp_path: Path, names: tuple[str, ..
         (["build", "rubq", "--limit", "0"], 2, ["--limit", "whole number from 1"]),
         (["build", "rubq", "--limit", "-1"], 2, ["--limit", "whole number from 1"]),
         (["build", "rubq", "--limit", "1e3"], 2, ["--limit", "whole number from 1", "'1e3'"]),
-        (
-            ["build", "rubq", "--sample", "--limit", "9" * 23],
+        pytest.param(
+            ["build", "rubq", "--sample", "--limit", "9" * 5000],
             2,
-            ["--limit", "to 2147483647", "'99999999999999999999...'"],
+            ["argument --limit: a whole number from 1 to 2147483647, not '99999999999999999999...'\n"],
+            id="thousands of digits, which Python refuses to read",
         ),
         (["build", "rubq", "--jobs", "0"], 2, ["--jobs", "whole number from 1"]),
         (["build", "rubq", "--jobs", "9" * 23], 2, ["--jobs", "to 2147483647"]),
@@ -165,17 +157,9 @@ def test_a_usage_error_names_the_problem_and_the_solution(
 ) -> None:
     process = run(*arguments, *(["--output", str(tmp_path)] if arguments[0] == "build" and len(arguments) > 1 else []))
     assert process.returncode == code, process.stderr
-    assert "Traceback" not in process.stderr
     assert process.stdout == ""
-    for word in words:
-        assert word in process.stderr
+    assert [word for word in words if word not in process.stderr] == []
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_number_of_thousands_of_digits_is_a_usage_error(tmp_path: Path) -> None:
-    process = run("build", "rubq", "--sample", "--limit", "9" * 5000, "--output", str(tmp_path))
-    assert process.returncode == 2
-    assert process.stderr.endswith("a whole number from 1 to 2147483647, not '99999999999999999999...'\n")
 
 
 @pytest.mark.parametrize(
@@ -196,8 +180,7 @@ def test_a_number_of_thousands_of_digits_is_a_usage_error(tmp_path: Path) -> Non
 )
 def test_names_may_come_before_and_after_options(arguments: list[str], words: list[str], tmp_path: Path) -> None:
     process = run(*(str(tmp_path) if argument == "OUT" else argument for argument in arguments))
-    for word in words:
-        assert word in process.stdout + process.stderr
+    assert [word for word in words if word not in process.stdout + process.stderr] == []
     assert "unrecognized arguments" not in process.stderr
 
 
@@ -262,9 +245,7 @@ def test_malformed_raw_data_is_an_error_with_its_location_and_leaves_no_output(
 ) -> None:
     process = build_genie(tmp_path, damage(genie_lines()))  # type: ignore[operator]
     assert process.returncode == 3, process.stderr
-    assert "Traceback" not in process.stderr
-    for word in words:
-        assert word in process.stderr
+    assert [word for word in words if word not in process.stderr] == []
     assert tree(tmp_path / "outputs") == {}
 
 
@@ -291,8 +272,7 @@ def test_unaligned_documents_are_an_error_with_document_and_line(
     with pytest.raises(SourceError) as caught:
         make(definition_of("europarl-bitext"), "1.0.0", replace(settings, golden=tmp_path))
     assert caught.value.exit_code == 3
-    for word in words:
-        assert word in str(caught.value)
+    assert [word for word in words if word not in str(caught.value)] == []
     assert list(settings.output.iterdir()) == []
 
 
@@ -351,8 +331,6 @@ def test_show_lists_the_catalogue_and_the_built_versions(tmp_path: Path) -> None
     run("build", "terra", "--sample", "--output", str(tmp_path))
     output = run("show", "--output", str(tmp_path))
     assert output.returncode == 0
-    for name in NAMES:
-        assert name in output.stdout
     [terra] = [line for line in output.stdout.splitlines() if line.startswith("terra")]
     assert terra.endswith("1.0.0 (sample)")
     rows = [json.loads(line) for line in run("show", "--json").stdout.splitlines()]
@@ -361,8 +339,17 @@ def test_show_lists_the_catalogue_and_the_built_versions(tmp_path: Path) -> None
 
 def test_show_of_one_dataset_prints_its_recipe_options_and_raw_files() -> None:
     page = run("show", "rubq-reranking").stdout
-    for word in ("min_negatives=9", "RuBQ_2.0_paragraphs.json", "git 1b27f82170edf9fb", "cc-by-sa-4.0", "top_ranked"):
-        assert word in page
+    assert [
+        word
+        for word in (
+            "min_negatives=9",
+            "RuBQ_2.0_paragraphs.json",
+            "git 1b27f82170edf9fb",
+            "cc-by-sa-4.0",
+            "top_ranked",
+        )
+        if word not in page
+    ] == []
 
 
 @pytest.mark.parametrize("name", ["headline-classification", "miracl-reranking-ru", "ria-news-retrieval"])
@@ -382,8 +369,3 @@ def test_check_exits_with_0_for_a_sound_release_and_1_for_a_damaged_one(tmp_path
     damaged = run("check", str(tmp_path / "cedr-classification" / "4.0.0"))
     assert damaged.returncode == 1
     assert "has changed" in damaged.stdout
-
-
-def test_a_build_writes_no_progress_bar_to_a_pipe(tmp_path: Path) -> None:
-    process = run("build", "terra", "--sample", "--output", str(tmp_path))
-    assert process.stderr == ""

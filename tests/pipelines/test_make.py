@@ -3,12 +3,10 @@
 import errno
 import hashlib
 import json
-import logging
 import os
 import shutil
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +15,7 @@ import polars as pl
 import pytest
 
 from builders.catalogue import Definition
-from builders.errors import FindingsError, RecipeError, ReleaseError, SourceError, UsageError
+from builders.errors import FindingsError, ReleaseError, SourceError, UsageError
 from builders.spec import Dataset, RawFiles, Tables, Version
 from cards.kinds import SAMPLE
 from cards.manifest import encode
@@ -111,10 +109,8 @@ def test_a_version_never_gets_different_rows_without_force(
     first = build(full)
     before = tree(settings.output)
     changed = as_full(replace(full, golden=other_golden(tmp_path / "golden")), tmp_path, monkeypatch)
-    with pytest.raises(ReleaseError, match="would get other rows than before") as caught:
+    with pytest.raises(ReleaseError, match=r"(?s)would get other rows than before.*default/dev: other rows.*--force"):
         build(changed)
-    assert "default/dev: other rows" in str(caught.value)
-    assert "--force" in str(caught.value)
     assert tree(settings.output) == before
     assert build(replace(changed, force=True)).manifest.content_sha256 != first.manifest.content_sha256
 
@@ -129,9 +125,8 @@ def test_the_ledger_protects_a_version_deleted_from_the_output_folder(
     assert entry["content_sha256"] == outcome.manifest.content_sha256
     shutil.rmtree(settings.output)
     changed = as_full(replace(full, golden=other_golden(tmp_path / "golden")), tmp_path, monkeypatch)
-    with pytest.raises(ReleaseError, match="would get other rows") as caught:
+    with pytest.raises(ReleaseError, match=r"(?s)would get other rows.*ledger\.json"):
         build(changed)
-    assert "ledger.json" in str(caught.value)
     assert list(settings.output.iterdir()) == []
 
 
@@ -157,9 +152,8 @@ def test_a_full_release_replaces_a_sample_which_is_in_no_ledger_and_is_never_rep
     assert not settings.ledger.exists()
     full = as_full(settings, tmp_path, monkeypatch)
     assert build(full).state == "built"
-    with pytest.raises(ReleaseError, match="a sample would replace the complete release") as caught:
+    with pytest.raises(ReleaseError, match=r"(?s)a sample would replace the complete release.*--output"):
         build(settings)
-    assert "--output" in str(caught.value)
     assert build(full).state == "up to date"
 
 
@@ -224,33 +218,21 @@ def test_a_build_of_some_splits_is_marked_as_partial_and_an_unknown_one_is_an_er
 def test_a_blocking_defect_stops_the_build(settings: BuildSettings) -> None:
     frame = pl.DataFrame({"sentence1": ["a", None], "sentence2": ["b", "c"], "labels": [1, 0]})
     before = tree(settings.output)
-    with pytest.raises(FindingsError, match="blocking defect") as caught:
+    with pytest.raises(
+        FindingsError, match=r"(?s)blocking defect.*null_text in default/dev\.sentence1: 1 \("
+    ) as caught:
         make(with_recipe(NAME, lambda _: Tables({"default": {"dev": frame}})), "1.0.0", settings)
-    assert "null_text in default/dev.sentence1: 1 (" in str(caught.value)
     assert caught.value.exit_code == 4
     assert tree(settings.output) == before
 
 
-@pytest.mark.parametrize(
-    ("prose", "words"),
-    [
-        (None, "no prose for the card"),
-        (
-            "# terra\n\nA.\n\n## Provenance\n\nP.\n\n# terra-pairclassification\n\nB.\n\n## Limits\n\n- C.\n",
-            "'## Decided' in ",
-        ),
-    ],
-    ids=["no file", "no section"],
-)
 def test_missing_prose_is_an_error_before_the_build_starts(
-    prose: str | None, words: str, settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "cards"
     shutil.copytree(ROOT / "cards", folder)
     path = folder / "prose" / "terra.md"
     path.unlink()
-    if prose:
-        path.write_text(prose, "utf-8")
     monkeypatch.setattr("cards.texts.CARDS", folder)
 
     def read(*_: object, **__: object) -> None:
@@ -258,9 +240,8 @@ def test_missing_prose_is_an_error_before_the_build_starts(
 
     monkeypatch.setattr("pipelines.make.golden_input", read)
     for command in (make, plan_build):
-        with pytest.raises(ReleaseError) as caught:
+        with pytest.raises(ReleaseError, match="no prose for the card") as caught:
             command(definition_of(NAME), "1.0.0", settings)
-        assert words in str(caught.value)
         assert caught.value.where == str(path)
         assert "docs/adding-a-dataset.md" in str(caught.value)
     assert not settings.output.exists()
@@ -286,9 +267,10 @@ def test_a_missing_golden_file_is_an_error_that_knows_whether_this_is_a_checkout
         build(replace(settings, golden=tmp_path / "golden"))
     assert caught.value.where == str(tmp_path / "golden" / "terra" / "raw" / "val.jsonl")
     assert "leave out --sample" in str(caught.value.todo)
-    with pytest.raises(SourceError, match="the golden samples of this package are missing") as caught:
+    with pytest.raises(
+        SourceError, match=r"(?s)the golden samples of this package are missing.*run this in a checkout"
+    ):
         build(replace(settings, golden=tmp_path / "nothing"))
-    assert "run this in a checkout" in str(caught.value.todo)
 
 
 @pytest.mark.parametrize("command", [["build", "terra", "--sample"], ["show", "terra"]], ids=lambda value: value[0])
@@ -304,26 +286,6 @@ def test_python_without_docstrings_is_refused_and_leaves_a_release_as_it_is(
     assert "-OO removes the docstrings" in process.stderr
     assert "Traceback" not in process.stderr
     assert (settings.output / NAME / "1.0.0" / "README.md").read_bytes() == card
-
-
-def test_a_failed_build_keeps_the_existing_release(settings: BuildSettings) -> None:
-    build(settings)
-    before = tree(settings.output)
-
-    def fail(_: object) -> Tables:
-        raise RecipeError("too few rows")
-
-    with pytest.raises(RecipeError):
-        make(with_recipe(NAME, fail), "1.0.0", replace(settings, force=True))
-    assert tree(settings.output) == before
-
-
-def test_a_failed_first_build_leaves_an_empty_output_folder(settings: BuildSettings, tmp_path: Path) -> None:
-    golden = other_golden(tmp_path / "golden")
-    (golden / "terra" / "raw" / "val.jsonl").write_bytes(b'{"premise": "..."\n')
-    with pytest.raises(SourceError, match="JSON"):
-        build(replace(settings, golden=golden))
-    assert list(settings.output.iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -386,12 +348,6 @@ def test_a_folder_without_a_release_is_never_replaced(settings: BuildSettings) -
     with pytest.raises(ReleaseError, match="not a release directory"):
         build(replace(settings, force=True))
     assert (release_dir / "notes.txt").read_text() == "mine"
-
-
-def test_a_damaged_manifest_is_an_error(settings: BuildSettings) -> None:
-    (build(settings).release_dir / "manifest.json").write_text('{"dataset": "terra')
-    with pytest.raises(ReleaseError, match="damaged"):
-        build(settings)
 
 
 @pytest.mark.parametrize("name", ["README.md", "statistics.json", "croissant.json"])
@@ -469,21 +425,6 @@ def test_a_build_killed_at_any_step_leaves_the_old_release_or_the_new_one(
     assert hashes == sorted(hashes, key=[old, new].index), (
         "after the exchange, every later kill should leave the new release"
     )
-
-
-def test_a_concurrent_build_of_the_same_dataset_waits_and_logs_it(
-    settings: BuildSettings, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.INFO)
-    with staging.dataset_lock(settings.output, NAME):
-        thread = threading.Thread(target=make, args=(definition_of(NAME), "1.0.0", settings))
-        thread.start()
-        thread.join(0.7)
-        assert thread.is_alive()
-        assert not (settings.output / NAME).exists()
-    thread.join(60)
-    assert caplog.messages == [f"{NAME}: waiting for another command that is writing it"]
-    assert not check_release(settings.output / NAME / "1.0.0", language_sample=SAMPLE).report["problems"]
 
 
 def test_the_rows_of_findings_are_written_whether_the_release_is_built_up_to_date_or_refused(

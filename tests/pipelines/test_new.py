@@ -113,25 +113,22 @@ def test_beginnings_that_will_mean_something_else_are_named(
 def test_without_a_task_an_unknown_name_is_an_error_that_lists_the_task_types(
     repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(UsageError, match="no builder is named 'toy'") as caught:
+    with pytest.raises(UsageError, match=r"(?s)no builder is named 'toy'.*MultilabelClassification"):
         run(monkeypatch, "toy")
-    assert "MultilabelClassification" in str(caught.value.todo)
 
 
 @pytest.mark.parametrize(
     "arguments", [("--task", "sorting"), ("--file", "a/b.csv"), ("--file", ".."), ("--benchmark", "x")]
 )
 def test_options_that_make_no_sense_are_refused(arguments: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(SystemExit) as caught:
+    with pytest.raises(SystemExit, match=r"^2$"):
         run(monkeypatch, "toy", *arguments)
-    assert caught.value.code == 2
 
 
 def test_an_installed_package_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkout, "ROOT", tmp_path)
-    with pytest.raises(UsageError, match="only in a checkout") as caught:
+    with pytest.raises(UsageError, match=r"(?s)only in a checkout.*clone the repository"):
         run(monkeypatch, *BEGIN)
-    assert "clone the repository" in str(caught.value.todo)
 
 
 def test_run_on_a_finished_source_it_says_so(

@@ -12,8 +12,6 @@ from typing import Any
 
 import pytest
 
-from builders.errors import UsageError
-from pipelines import build, reproduce
 from pipelines.hub import client
 from pipelines.make import BuildResult
 from pipelines.reproduction import clean_process
@@ -21,7 +19,7 @@ from pipelines.reproduction.clean_process import clean_environment
 from tests.support.altered_releases import copy_release, with_manifest
 from tests.support.loopback_hub import WRITER, LoopbackHub
 from tests.support.paths import ROOT
-from tests.support.processes import LONGEST
+from tests.support.processes import LONGEST, run
 from tests.support.releases import tree
 
 TERRA = "terra-pairclassification"
@@ -33,18 +31,14 @@ def terra(golden_release: Callable[..., BuildResult], tmp_path: Path) -> Path:
     return copy_release(golden_release(TERRA).release_dir, tmp_path / "outputs" / TERRA / "1.0.0")
 
 
-def run_command(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: object
-) -> tuple[int, Any, str]:
+def run_command(*arguments: object) -> tuple[int, Any, str]:
     """Run the command in this process: exit code, the object it prints, what it says."""
-    monkeypatch.setattr(sys, "argv", ["reproduce", "--json", *map(str, arguments)])
-    code = reproduce.main()
-    output = capsys.readouterr()
-    return code, json.loads(output.out), output.err
+    done = run("reproduce", "--json", *map(str, arguments))
+    return done.returncode, json.loads(done.stdout), done.stderr
 
 
 def test_a_dataset_below_the_outputs_is_built_again_in_a_clean_process(
-    terra: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    terra: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Each of these would break a process that inherits it.
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "shadow"))
@@ -54,7 +48,7 @@ def test_a_dataset_below_the_outputs_is_built_again_in_a_clean_process(
     monkeypatch.setenv("LC_ALL", "tr_TR.UTF-8")
     options = ["--releases", tmp_path / "outputs", "--cache", tmp_path / "cache", "--keep", tmp_path / "kept"]
     options += ["--attest", tmp_path / "statement.json", "--by", "Ann"]
-    code, printed, _ = run_command(monkeypatch, capsys, "terra@1.0.0", *options)
+    code, printed, _ = run_command("terra@1.0.0", *options)
     assert (code, printed["verdict"]) == (0, "rows and bytes equal")
     assert (tmp_path / "kept" / TERRA / "1.0.0" / "data").is_dir()
     statement = json.loads((tmp_path / "statement.json").read_bytes())["predicate"]
@@ -70,27 +64,27 @@ def test_the_clean_process_gets_neither_tokens_nor_settings_of_libraries(monkeyp
 
 
 def test_a_build_that_ends_without_a_result_cannot_say(
-    terra: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    terra: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(clean_process, "PROGRAM", "import os; os.kill(os.getpid(), 9)")
-    code, printed, _ = run_command(monkeypatch, capsys, terra, "--cache", tmp_path / "cache")
+    code, printed, _ = run_command(terra, "--cache", tmp_path / "cache")
     assert (code, printed["verdict"]) == (3, "cannot say")
     assert "exit code -9" in printed["problems"][0]["found"]
 
 
 def test_a_damaged_release_is_an_error_before_anything_is_built(
-    terra: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    terra: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_manifest(terra, content_sha256="0" * 64)
     monkeypatch.setattr(clean_process, "PROGRAM", "raise SystemExit(1)")
-    code, printed, errors = run_command(monkeypatch, capsys, terra, "--cache", tmp_path / "cache")
+    code, printed, errors = run_command(terra, "--cache", tmp_path / "cache")
     assert code == 1
     assert printed["error"]["what"] == "the release is damaged: it is not what its own manifest says"
     assert "the release is damaged" in errors
 
 
 def test_a_release_on_the_hub_is_fetched_into_the_cache_that_is_named(
-    terra: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    terra: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_manifest(terra, version="9.9.9")
     with LoopbackHub() as hub:
@@ -98,7 +92,7 @@ def test_a_release_on_the_hub_is_fetched_into_the_cache_that_is_named(
         monkeypatch.setattr(client, "connect", lambda: connected)
         connected.api.create_repo(f"org/{TERRA}", repo_type="dataset")
         hub.commit(f"org/{TERRA}", {name: content for name, content in tree(terra).items() if content != b"<folder>"})
-        code, printed, _ = run_command(monkeypatch, capsys, f"org/{TERRA}@main", "--cache", tmp_path / "cache")
+        code, printed, _ = run_command(f"org/{TERRA}@main", "--cache", tmp_path / "cache")
     assert (code, printed["verdict"]) == (3, "cannot say")
     assert printed["problems"][0]["found"] == "9.9.9"
     assert (tmp_path / "cache" / "hub" / "org" / TERRA).is_dir()
@@ -113,19 +107,15 @@ def test_a_release_on_the_hub_is_fetched_into_the_cache_that_is_named(
     ],
     ids=["offline", "group", "folder"],
 )
-def test_a_name_that_is_no_release_is_a_usage_error(
-    arguments: list[str], what: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, printed, _ = run_command(monkeypatch, capsys, *arguments)
+def test_a_name_that_is_no_release_is_a_usage_error(arguments: list[str], what: str) -> None:
+    code, printed, _ = run_command(*arguments)
     assert code == 2
     assert what in printed["error"]["what"]
 
 
-def test_a_kept_release_never_replaces_another(
-    terra: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_kept_release_never_replaces_another(terra: Path, tmp_path: Path) -> None:
     before = tree(terra)
-    code, printed, _ = run_command(monkeypatch, capsys, terra, "--keep", tmp_path / "outputs")
+    code, printed, _ = run_command(terra, "--keep", tmp_path / "outputs")
     assert (code, printed["error"]["what"]) == (2, "--keep would overwrite a folder")
     assert tree(terra) == before
 
@@ -151,12 +141,10 @@ def test_a_build_ends_with_the_command_however_it_ends(
         assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
-def test_where_nothing_can_be_said_nothing_is_stated(
-    terra: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_where_nothing_can_be_said_nothing_is_stated(terra: Path, tmp_path: Path) -> None:
     with_manifest(terra, version="9.9.9")
     options = ["--cache", tmp_path / "cache", "--attest", tmp_path / "statement.json"]
-    code, _, said = run_command(monkeypatch, capsys, terra, *options)
+    code, _, said = run_command(terra, *options)
     assert code == 3
     assert "no statement was written" in said
     assert not (tmp_path / "statement.json").exists()
@@ -167,24 +155,13 @@ def test_where_nothing_can_be_said_nothing_is_stated(
     [["--sign", "key.pem"], ["--by", "Ann"], ["--attest", "x", "--by", "a\nb"], ["--attest", "no/such/folder/x"]],
     ids=["sign", "by", "lines", "folder"],
 )
-def test_options_of_a_statement_that_do_not_fit_are_a_usage_error(
-    arguments: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["reproduce", "terra", *arguments])
-    with pytest.raises(SystemExit) as caught:
-        reproduce.main()
-    assert caught.value.code == 2
+def test_options_of_a_statement_that_do_not_fit_are_a_usage_error(arguments: list[str]) -> None:
+    assert run("reproduce", "terra", *arguments).returncode == 2
 
 
-def test_a_build_states_how_it_was_done_for_one_dataset_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_build_states_how_it_was_done_for_one_dataset_only(tmp_path: Path) -> None:
     options = ["--sample", "--output", str(tmp_path / "outputs"), "--attest", str(tmp_path / "built.json")]
-    monkeypatch.setattr(sys, "argv", ["build", "terra", *options])
-    assert build.main() == 0
-    capsys.readouterr()
+    assert run("build", "terra", *options).returncode == 0
     statement = json.loads((tmp_path / "built.json").read_bytes())
     assert statement["predicateType"] == "https://slsa.dev/provenance/v1"
-    monkeypatch.setattr(sys, "argv", ["build", "terra", "cedr", *options])
-    with pytest.raises(UsageError, match="--attest is for one dataset"):
-        build.main()
+    assert "--attest is for one dataset" in run("build", "terra", "cedr", *options).stderr

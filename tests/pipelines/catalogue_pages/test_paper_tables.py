@@ -4,14 +4,12 @@ docs/training.md is what the builders say. `show training`: the paper's 54 sets 
 
 import json
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from builders import catalogue, papers
-from pipelines import show
 from pipelines.catalogue_pages import paper_tables
 from pipelines.catalogue_pages.paper_tables import (
     benchmark_page,
@@ -20,6 +18,7 @@ from pipelines.catalogue_pages.paper_tables import (
     training_page,
 )
 from tests.support.paths import ROOT
+from tests.support.processes import run
 from tests.support.releases import NAMES, definition_of
 
 UNLISTED = {"rumteb": "cedr-classification", "ateb": "piqa-retrieval"}
@@ -34,12 +33,8 @@ def benchmark(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     return name
 
 
-def test_show_lists_a_dataset_that_the_table_of_the_paper_does_not_have(
-    benchmark: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Any
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["show", benchmark, "--output", str(tmp_path)])
-    assert show.main() == 0
-    page = capsys.readouterr().out.split("\n\n")[0]
+def test_show_lists_a_dataset_that_the_table_of_the_paper_does_not_have(benchmark: str, tmp_path: Any) -> None:
+    page = run("show", benchmark, "--output", str(tmp_path)).stdout.split("\n\n")[0]
     entries = re.split(r"\n(?! )", re.split(r"\n-[- ]*\n", page)[1])
     assert len(entries) == len(paper_tasks(benchmark))
     assert entries[-1].split()[0] == UNLISTED[benchmark]
@@ -52,8 +47,7 @@ def test_a_new_dataset_has_a_line_beside_those_of_the_paper(benchmark: str) -> N
         "versions": {}
     }
     listed = paper_tables.paper_tasks(benchmark)
-    descriptions = [description | {"dataset": name} for name in [*listed, "new-dataset"]]
-    page = benchmark_page(benchmark, descriptions)
+    page = benchmark_page(benchmark, [description | {"dataset": name} for name in [*listed, "new-dataset"]])
     names = [line.split()[0] for line in page.split("\n\n")[0].splitlines() if line[0] not in " -"]
     assert names == ["dataset", *listed, "new-dataset"]
 
@@ -147,12 +141,8 @@ def test_the_table_fits_80_columns_with_the_licence() -> None:
     assert "(the terminal is too narrow for: part, source" in page
 
 
-def test_json_has_the_sets_of_a_dataset_with_all_that_the_table_shows(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    monkeypatch.setattr("sys.argv", ["show", "habr-qna", "--json", "--output", str(tmp_path)])
-    assert show.main() == 0
-    row = json.loads(capsys.readouterr().out)
+def test_json_has_the_sets_of_a_dataset_with_all_that_the_table_shows(tmp_path: Path) -> None:
+    row = json.loads(run("show", "habr-qna", "--json", "--output", str(tmp_path)).stdout)
     assert [one["config"] for one in row["sets"]] == ["habr-qna-qa", "habr-qna-title-body"]
     first = row["sets"][0]
     assert (first["license"], first["by_hand"], first["gated"]) == ("cc0-1.0", ["tokens", "index", "mined"], [])

@@ -12,7 +12,7 @@ from cards.manifest import Finding
 from cards.scores import Baseline, ModelScore, Published, Scores, Shortcut
 from pipelines.catalogue_pages import results
 from pipelines.catalogue_pages.results import (
-    Measured,
+    Result,
     count_findings,
     headlines,
     measure_findings,
@@ -20,9 +20,8 @@ from pipelines.catalogue_pages.results import (
     record_results_below,
     render_findings,
     render_scores,
-    scored,
 )
-from pipelines.make import BuildResult, make
+from pipelines.make import make
 from pipelines.release import ledger
 from pipelines.scores.scoring import record_scores
 from tests.support.paths import ROOT
@@ -48,6 +47,10 @@ OTHER = replace(SCORES, dataset="ru-stsbenchmark-sts", models=(replace(SCORES.mo
 UNSCORED = replace(SCORES, dataset="europarl-bitext", models=(), baselines=())
 
 
+def result_of(scores: Scores) -> Result:
+    return Result(scores.dataset, scores.version, scores.content_sha256, False, (), (), (), scores)
+
+
 def rows_of(page: str, heading: str) -> list[str]:
     section = page.split(f"## {heading}\n")[1].split("\n## ", maxsplit=1)[0]
     return [line for line in section.splitlines() if line.startswith(("| ", "- "))][2:]
@@ -55,16 +58,14 @@ def rows_of(page: str, heading: str) -> list[str]:
 
 def test_the_pages_are_generated_from_the_recorded_results() -> None:
     recorded = read_results()
-    for name, text in (("scores", render_scores(scored(recorded))), ("results", render_findings(recorded))):
+    for name, text in (("scores", render_scores(recorded)), ("results", render_findings(recorded))):
         run = f"run: python -m pipelines.catalogue_pages.results {name.replace('results', 'findings')} > docs/{name}.md"
         assert text == (ROOT / "docs" / f"{name}.md").read_text("utf-8"), run
 
 
 def test_headroom_is_against_the_best_published_model_where_the_rows_are_the_published_ones() -> None:
     """By hand from Table 8: CEDR 51.94 and STSb 84.13, both E5-mistral-7b-instruct."""
-    page = render_scores(
-        [Measured(one, partial=False) for one in (SCORES, NEWER, replace(UNSCORED, unasked="why"), OTHER)]
-    )
+    page = render_scores(map(result_of, (SCORES, NEWER, replace(UNSCORED, unasked="why"), OTHER)))
     assert rows_of(page, "Versions") == [
         "| cedr-classification 1.0.0 | accuracy | 25.0 | 40.0 length | 60.0 | 51.9 E5-mistral-7b-instruct | +11.9 | 1 |",
         (
@@ -80,7 +81,7 @@ def test_headroom_is_against_the_best_published_model_where_the_rows_are_the_pub
 
 
 def test_shortcuts_have_an_interval_and_published_scores_are_side_by_side() -> None:
-    page = render_scores([Measured(one, partial=False) for one in (SCORES, NEWER)])
+    page = render_scores(map(result_of, (SCORES, NEWER)))
     assert rows_of(page, "Shortcuts") == [
         (
             "| cedr-classification 2.0.0 | lengths and punctuation alone | accuracy | 40.0 | 38.5 to 41.5 | 25.0"
@@ -95,7 +96,8 @@ def test_shortcuts_have_an_interval_and_published_scores_are_side_by_side() -> N
 
 
 def test_a_release_of_the_scored_split_alone_is_marked() -> None:
-    page = render_scores([Measured(SCORES, partial=True)])
+    tables = (ledger.LedgerTable("default", "test", 1, "0" * 64),)
+    page = render_scores([replace(result_of(SCORES), partial=True, tables=tables)])
     assert "cedr-classification 1.0.0, test alone" in page
 
 
@@ -105,9 +107,10 @@ def test_versions_with_the_rows_of_the_ledger_are_recorded_and_others_named(
     monkeypatch.setattr(results, "RESULTS", tmp_path / "results.json")
     settings = sample_settings(tmp_path)
     make(definition_of("cedr-classification"), "1.0.0", settings)
-    full = as_full(settings, tmp_path, monkeypatch)
+    full = as_full(settings, tmp_path, monkeypatch)  # under which the source has other pins
     built = make(definition_of("terra-pairclassification"), "1.0.0", full)
-    write_scores(built)
+    own = {"dataset": built.manifest.dataset, "content_sha256": built.manifest.content_sha256}
+    record_scores(built.release_dir, replace(SCORES, **own))
     monkeypatch.setattr(ledger, "read_ledger", partial(ledger.read_ledger, settings.ledger))
     results.main(str(settings.output))
     assert capsys.readouterr().out.splitlines() == [
@@ -117,7 +120,7 @@ def test_versions_with_the_rows_of_the_ledger_are_recorded_and_others_named(
     [recorded] = read_results()
     assert (recorded.dataset, recorded.content_sha256) == (built.manifest.dataset, built.manifest.content_sha256)
     assert [(table.location, table.rows) for table in recorded.tables] == [*built.manifest.rows.items()]
-    assert recorded.scores == replace(SCORES, dataset=recorded.dataset, content_sha256=recorded.content_sha256)
+    assert recorded.scores == replace(SCORES, **own)
     (built.release_dir / "scores.json").unlink()
     assert record_results_below(settings.output) == (["terra-pairclassification@1.0.0"], ["cedr-classification@1.0.0"])
     assert read_results() == [recorded], "the scores of the same rows stay"
@@ -234,9 +237,3 @@ def test_the_findings_of_the_readme_are_those_of_the_results() -> None:
     for line, (case, sets) in zip(table[2:], expected, strict=True):
         assert case in line
         assert f"| {sets} of " in line
-
-
-def write_scores(outcome: BuildResult) -> None:
-    manifest = outcome.manifest
-    scores = replace(SCORES, dataset=manifest.dataset, version=manifest.version, content_sha256=manifest.content_sha256)
-    record_scores(outcome.release_dir, scores)

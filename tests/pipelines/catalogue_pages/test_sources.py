@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import show
 from pipelines.catalogue_pages.sources import (
+    MEASURED_BUILDS,
     SourceNeed,
     describe_sources,
     group_totals,
-    measured_builds,
     render_page,
     sources_page,
 )
 from pipelines.raw.pins import LOCK_FILE
 from tests.support.paths import ROOT
+from tests.support.processes import run
 from tests.support.releases import NAMES, definition_of
 
 PAGE = ROOT / "docs" / "sources.md"
@@ -61,7 +61,7 @@ def test_totals_count_every_file_once_and_say_how_many_sizes_are_unknown() -> No
 
 
 def test_builds_were_measured_for_versions_that_exist() -> None:
-    for name, build in measured_builds().items():
+    for name, build in MEASURED_BUILDS.items():
         assert build.version in definition_of(name).dataset.versions
         assert build.raw.keys() <= {file.name for file in definition_of(name).source.files.values()}
 
@@ -74,16 +74,10 @@ def test_the_page_for_the_terminal_fits_80_columns_and_folds_files_that_look_ali
     assert text.count("\nmiracl: ") == 1
 
 
-def test_show_sources_prints_the_page_or_an_object_a_source(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_show_sources_prints_the_page_or_an_object_a_source(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("EMBEDDING_DATASETS_CACHE", str(tmp_path))
-    monkeypatch.setattr("sys.argv", ["show", "--sources", "terra"])
-    assert show.main() == 0
-    assert "\n  TERRa.zip" + " " * 41 + "907.3 KB  open     known\n" in capsys.readouterr().out
-    monkeypatch.setattr("sys.argv", ["show", "--sources", "rubq", "cedr", "--json"])
-    assert show.main() == 0
-    cedr, rubq = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    assert "\n  TERRa.zip" + " " * 41 + "907.3 KB  open     known\n" in run("show", "--sources", "terra").stdout
+    cedr, rubq = map(json.loads, run("show", "--sources", "rubq", "cedr", "--json").stdout.splitlines())
     assert (rubq["name"], len(rubq["files"])) == ("rubq", 2)
     assert cedr["files"] == [
         {

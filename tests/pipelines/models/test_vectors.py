@@ -108,6 +108,5 @@ def test_a_damaged_file_is_rebuilt_with_a_warning(path: Path, capsys: pytest.Cap
 
 def test_a_cache_that_cannot_be_written_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(SourceError, match="the cache cannot be used") as error:
+    with pytest.raises(SourceError, match=r"(?s)the cache cannot be used.*EMBEDDING_DATASETS_CACHE"):
         embed_texts(tmp_path / "file" / "model.sqlite", "", ["текст"], Counter(), "fake")
-    assert "EMBEDDING_DATASETS_CACHE" in str(error.value)

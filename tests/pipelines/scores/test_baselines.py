@@ -73,6 +73,7 @@ def test_the_baselines_of_a_golden_sample_are_these(
     frames = folder.scan_tables(release.release_dir, release.manifest.tables)
     found = compute_baselines(definition_of(name).dataset.task, frames)
     assert {baseline.name: baseline.score for baseline in found.baselines} == GOLDEN[name, version]
+    assert set(found.packages) == {"numpy", "scipy", "scikit-learn", "threadpoolctl"}
     assert [baseline.name for baseline in found.baselines] == [
         baseline for baseline in BASELINES if baseline in GOLDEN[name, version]
     ]

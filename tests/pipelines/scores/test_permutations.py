@@ -106,8 +106,7 @@ def test_what_another_split_does_not_confirm_is_none() -> None:
 
 def test_the_interval_of_independent_rows_is_that_of_a_share() -> None:
     """1.96 standard errors of a share of 0.3 in 400 rows: sqrt(0.3 x 0.7 / 400) = 0.0229, so 0.255 to 0.345."""
-    values = np.array([1.0] * 120 + [0.0] * 280)
-    low, high = interval_of_mean([str(row) for row in range(400)], values)
+    low, high = interval_of_mean([str(row) for row in range(400)], np.array([1.0] * 120 + [0.0] * 280))
     assert (low, high) == pytest.approx((0.255, 0.345), abs=0.006)
 
 

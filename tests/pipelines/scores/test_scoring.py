@@ -12,15 +12,10 @@ from pipelines.make import BuildResult, BuildSettings, make
 from pipelines.release import folder
 from pipelines.release.folder import verify_release
 from pipelines.scores.scoring import record_scores
-from tests.support.releases import definition_of, sample_settings, tree
+from tests.support.releases import definition_of, tree
 from tests.support.scores import baseline, scores_of
 
 TERRA = "terra-pairclassification"
-
-
-@pytest.fixture
-def settings(tmp_path: Path) -> BuildSettings:
-    return sample_settings(tmp_path)
 
 
 @pytest.fixture
@@ -120,8 +115,7 @@ def test_data_files_are_linked_or_copied_where_the_file_system_cannot_link(
         raise OSError("no links here")
 
     monkeypatch.setattr(os, "link", refuse)
-    changed = scores_of(outcome.manifest, baselines=(baseline(51.0),))
-    manifest = record_scores(outcome.release_dir, changed)
+    manifest = record_scores(outcome.release_dir, scores_of(outcome.manifest, baselines=(baseline(51.0),)))
     assert data.stat().st_ino != inode
     assert verify_release(outcome.release_dir, manifest) == []
 

@@ -181,8 +181,7 @@ def preferences(
     for row in range(80):
         turn = digit(row, "good") % 2
         good = sentence(row, "good", words=9 if longer else 6) + (" gladly" if telling else "")
-        bad = sentence(row, "bad") + (" never" if telling else "")
-        corpus += [good, bad]
+        corpus += [good, sentence(row, "bad") + (" never" if telling else "")]
         answers = [f"d{2 * row}", f"d{2 * row + 1}"]
         ranked.append(answers if first or turn else answers[::-1])
     frames = retrieval(corpus, [f"prompt {row}" for row in range(80)], list(range(0, 160, 2)))

@@ -115,8 +115,7 @@ def test_russian_words_are_compared_by_their_stems() -> None:
 
 
 def test_terms_are_words_and_single_characters_of_punctuation() -> None:
-    counts = count_terms(["Is it? It is!", "?"])
-    assert counts.toarray().tolist() == [[1, 1, 2, 2], [0, 1, 0, 0]]
+    assert count_terms(["Is it? It is!", "?"]).toarray().tolist() == [[1, 1, 2, 2], [0, 1, 0, 0]]
     assert count_terms(["", " "]).toarray().tolist() == [[0], [0]]
 
 
@@ -150,5 +149,5 @@ def test_overlap_ignores_case_and_punctuation() -> None:
 def test_texts_of_two_sides_are_divided_and_others_are_not() -> None:
     sides = split_sides(["Premise: a Hypothesis: b Hypothesis: c", "Premise: a Hypothesis: "])
     assert sides is not None
-    assert (sides.first.to_list(), sides.second.to_list()) == (["a", "a"], ["b Hypothesis: c", ""])
+    assert [side.to_list() for side in sides] == [["a", "a"], ["b Hypothesis: c", ""]]
     assert split_sides(["Premise: a Hypothesis: b", "Premise: a"]) is None
