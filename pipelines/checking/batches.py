@@ -215,7 +215,7 @@ def table_texts(file: str, layout: Any, first_row: int, table: pa.Table) -> Text
     texts = pl.concat(frames)
     if not (texts["row"].diff() >= 0).all():
         texts = texts.sort("row", maintain_order=True)
-    labels = _labels(rows, pl.Series(table[layout.label])) if layout.label else no_labels()
+    labels = _labels(rows, pl.Series(table[layout.label])) if layout.label else pl.DataFrame(schema=LABEL_SCHEMA)
     return TextBatch(file, texts, labels, unread, len(table))
 
 
@@ -252,13 +252,8 @@ def _column_texts(file: str, rows: pl.Series, values: pl.Series, unread: Unread,
 
 def _labels(rows: pl.Series, values: pl.Series) -> pl.DataFrame:
     if isinstance(values.dtype, pl.Struct | pl.Object | pl.Binary):
-        return no_labels()
+        return pl.DataFrame(schema=LABEL_SCHEMA)
     if isinstance(values.dtype, pl.Categorical | pl.Enum):
         values = values.cast(pl.String)
     labels = label_texts(values).cast(pl.String)
     return pl.DataFrame({"row": rows, "label": labels}, schema=LABEL_SCHEMA).drop_nulls()
-
-
-def no_labels() -> pl.DataFrame:
-    """The labels of rows that have none."""
-    return pl.DataFrame(schema=LABEL_SCHEMA)

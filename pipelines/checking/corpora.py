@@ -203,6 +203,7 @@ def warc_records(file: DataFile, *, as_stored: bool = False) -> Iterator[tuple[s
     if find_spec("warcio") is None:
         todo = "pip install 'embedding-datasets[warc]'"
         raise UsageError("WARC is read by the package warcio, which is not installed", where=file.name, todo=todo)
+    failed: type[Exception] = import_module("warcio.exceptions").ArchiveLoadFailed
     try:
         with open_bytes(file) as stream, open_bytes(file) as stored:
             archive = import_module("warcio.archiveiterator").ArchiveIterator(stream)
@@ -215,7 +216,7 @@ def warc_records(file: DataFile, *, as_stored: bool = False) -> Iterator[tuple[s
                     stored.seek(archive.get_record_offset())
                     content = stored.read(archive.get_record_length() + (0 if file.compression else len(b"\r\n\r\n")))
                 yield record.rec_type or "", (content_type or "").lower(), content
-    except (AttributeError, ValueError, EOFError, OSError, zlib.error, _warc_error()) as error:
+    except (AttributeError, ValueError, EOFError, OSError, zlib.error, failed) as error:
         what, todo = "truncated or corrupt WARC", "download it again, or leave it out"
         raise SourceError(what, where=file.name, found=first_line(error), expected="WARC", todo=todo) from error
 
@@ -223,11 +224,6 @@ def warc_records(file: DataFile, *, as_stored: bool = False) -> Iterator[tuple[s
 def _require_whole(record: Any) -> None:
     if record.raw_stream.limit:
         raise ValueError(f"the file ends {record.raw_stream.limit:,} bytes before the end of a record")
-
-
-def _warc_error() -> type[Exception]:
-    error: type[Exception] = import_module("warcio.exceptions").ArchiveLoadFailed
-    return error
 
 
 def _decode(content: bytes, charset: str) -> str:
@@ -400,20 +396,18 @@ def open_corpus(
         raise SourceError(
             "the corpus has no rows", where=", ".join(names), found=_list_files(list(found)), todo="name others"
         )
+    present = list_names(list(dict.fromkeys(name for _, layout in files for name in layout.columns)))
     if not any(layout.requested or may_hold_text(name) for _, layout in files for name in layout.texts):
         raise SourceError(
             f"{'the file has' if len(found) == 1 else 'the files have'} no column of texts",
             where=", ".join(names),
-            found=f"columns {list_names(list(dict.fromkeys(name for _, layout in files for name in layout.columns)))}",
+            found=f"columns {present}",
             expected="a column of strings that is not an id, an address or a label",
             todo="name other files, or a column with --text",
         )
     if missing := [name for name in columns if not any(name in layout.texts for _, layout in files)]:
         what = f"no file has the column {missing[0]!r}"
-        present = list(dict.fromkeys(name for _, layout in files for name in layout.columns))
-        raise UsageError(
-            what, where=", ".join(names), found=list_names(present), todo="name another column with --text"
-        )
+        raise UsageError(what, where=", ".join(names), found=present, todo="name another column with --text")
     numbered = tuple(replace(partition, number=number) for number, partition in enumerate(partitions))
     return Corpus(tuple(files), numbered, skipped, tuple(empty))
 

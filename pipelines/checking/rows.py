@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import chain, islice
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 import polars as pl
@@ -33,6 +33,7 @@ from builders.reading.values import shorten
 from builders.spec import Raw
 from pipelines.checking.batches import (
     BATCH_ROWS,
+    LABEL_SCHEMA,
     LABELS,
     TEXT_SCHEMA,
     Collector,
@@ -40,7 +41,6 @@ from pipelines.checking.batches import (
     Unread,
     holds_strings,
     may_hold_text,
-    no_labels,
     row_error,
     shorten_json,
     table_texts,
@@ -160,6 +160,7 @@ HEADER = -1  # the row of the header, as `read_records` counts
 FIX_ROW = "fix the row, or leave the file out"
 BOM = b"\xef\xbb\xbf"
 Record = tuple[list[str], bytes]  # the fields, and the bytes of the record with its line end
+Fields = TypeVar("Fields")
 
 SEPARATORS = {"CSV": ",", "TSV": "\t"}
 
@@ -197,22 +198,21 @@ def read_records(file: DataFile, lines: Iterable[bytes], first_row: int) -> Iter
         row += 1
 
 
-def _require_few_columns(file: str, names: Sequence[str]) -> None:
+def _require_columns(file: str, names: Sequence[str], where: str, found: str | None, todo: str) -> None:
+    """Raise SourceError for too many columns, and for a name that two of them have. where, found, todo: of the latter."""
     if len(names) > limits.MAX_COLUMNS:
         todo = "leave the file out; a separator that occurs in texts makes columns of words"
         found, expected = f"{len(names):,} columns", f"at most {limits.MAX_COLUMNS:,}"
         raise SourceError("too many columns", where=file, found=found, expected=expected, todo=todo)
+    if twice := [name for name, count in Counter(names).items() if count > 1]:
+        what, expected = f"two columns are called {twice[0]!r}", "a name for each column"
+        raise SourceError(what, where=where, found=found, expected=expected, todo=todo)
 
 
 def csv_layout(file: str, header: Sequence[str], requested: Sequence[str]) -> Layout:
     """The layout of a file by its header; raises SourceError for a name that it has twice, and the errors of
     `choose_columns`."""
-    _require_few_columns(file, header)
-    if twice := [name for name, count in Counter(header).items() if count > 1]:
-        what = f"two columns are called {twice[0]!r}"
-        raise row_error(
-            file, HEADER, what, found="the header", expected="a name for each column", todo="fix the header"
-        )
+    _require_columns(file, header, f"{file}, header", "the header", "fix the header")
     return choose_columns(file, header, header, requested)
 
 
@@ -396,12 +396,7 @@ def open_parquet(file: DataFile) -> Iterator[Any]:
 def table_layout(file: DataFile, schema: Any, requested: Sequence[str]) -> Layout:
     """The layout of Parquet or Arrow by its schema; raises the errors of `choose_columns`, and SourceError for a name that it
     has twice."""
-    _require_few_columns(file.name, schema.names)
-    if twice := [name for name, count in Counter(schema.names).items() if count > 1]:
-        what = f"two columns are called {twice[0]!r}"
-        raise SourceError(
-            what, where=file.name, expected="a name for each column", todo="rename one, or leave the file out"
-        )
+    _require_columns(file.name, schema.names, file.name, None, "rename one, or leave the file out")
     textual = [name for name, kind in zip(schema.names, schema.types, strict=True) if holds_strings(kind)]
     return choose_columns(file.name, schema.names, textual, requested)
 
@@ -440,6 +435,7 @@ def read_groups(file: DataFile, layout: Layout, first_row: int, start: int, stop
     """
     with open_parquet(file) as opened:
         groups = [opened.metadata.row_group(number) for number in range(start, stop)]
+        chunks = [group.column(index) for group in groups for index in range(group.num_columns)]
         leaves = [opened.schema.column(index) for index in range(len(opened.schema))]
         nulls = [field.name for field in opened.schema_arrow if pa.types.is_null(field.type)]
         names, unread = [], Unread()
@@ -450,12 +446,12 @@ def read_groups(file: DataFile, layout: Layout, first_row: int, start: int, stop
             else:
                 sizes = (group.column(index).total_uncompressed_size for group in groups)
                 unread[REPEATED.sub("[]", leaf.path), reason] += sum(sizes)
-        yield TextBatch(file.name, pl.DataFrame(schema=TEXT_SCHEMA), no_labels(), unread)
-        columns = (group.column(index) for group in groups for index in range(group.num_columns))
-        stored, count = sum(column.total_compressed_size for column in columns), 0
-        for batch in opened.iter_batches(
-            rows_per_batch(opened.metadata, layout, start, stop), list(range(start, stop)), names, use_threads=False
-        ):
+        yield TextBatch(file.name, pl.DataFrame(schema=TEXT_SCHEMA), pl.DataFrame(schema=LABEL_SCHEMA), unread)
+        stored, count = sum(chunk.total_compressed_size for chunk in chunks), 0
+        texts = (chunk for chunk in chunks if _belongs_to(chunk.path_in_schema, layout.texts))
+        values = sum(chunk.total_uncompressed_size for chunk in texts)
+        size = max(1, min(BATCH_ROWS, sum(group.num_rows for group in groups) * BATCH_BYTES // max(values, 1)))
+        for batch in opened.iter_batches(size, list(range(start, stop)), names, use_threads=False):
             count += count_bytes(batch)
             refuse_expansion(file.name, count, min(stored, file.size))
             table = pa.table(batch)
@@ -522,17 +518,6 @@ def open_arrow(file: DataFile) -> Iterator[tuple[Any, Iterator[Any]]]:
         raise SourceError(what, where=file.name, found=first_line(error), expected="Arrow", todo=todo) from error
 
 
-def rows_per_batch(metadata: Any, layout: Layout, start: int, stop: int) -> int:
-    """How many rows come to BATCH_BYTES, at most BATCH_ROWS."""
-    groups = [metadata.row_group(number) for number in range(start, stop)]
-    rows: int = sum(group.num_rows for group in groups)
-    columns = (group.column(index) for group in groups for index in range(group.num_columns))
-    size: int = sum(
-        column.total_uncompressed_size for column in columns if _belongs_to(column.path_in_schema, layout.texts)
-    )
-    return max(1, min(BATCH_ROWS, rows * BATCH_BYTES // max(size, 1)))
-
-
 def _belongs_to(path: str, names: Sequence[str]) -> bool:
     """Whether a leaf belongs to one of these columns: `pos.list.element` to `pos`."""
     return any(path == name or path.startswith(f"{name}.") for name in names)
@@ -571,14 +556,8 @@ def read_rows(file: DataFile) -> Iterator[list[bytes]]:
         yield from read_lines(file)
         return
     raw = Raw(file.name, file.path, opener=partial(open_address, file.address) if file.address else None)
-    elements, batch, size = read_elements(raw, "[]", PIECE), list[bytes](), 0
-    for _, element in elements:
-        batch.append(element)
-        size += len(element)
-        if size >= PIECE:
-            yield batch
-            batch, size = [], 0
-    yield batch
+    for elements in in_batches(read_elements(raw, "[]", PIECE)):
+        yield [element for _, element in elements]
 
 
 def read_header(file: DataFile) -> Record | None:
@@ -586,9 +565,9 @@ def read_header(file: DataFile) -> Record | None:
     return next(read_records(file, chain.from_iterable(read_lines(file)), HEADER), None)
 
 
-def in_batches(records: Iterable[Record]) -> Iterator[list[Record]]:
-    """Records in lists of BATCH_ROWS, or of fewer that come to a few megabytes."""
-    batch, size = list[Record](), 0
+def in_batches(records: Iterable[tuple[Fields, bytes]]) -> Iterator[list[tuple[Fields, bytes]]]:
+    """Records with their bytes, in lists of BATCH_ROWS, or of fewer that come to a few megabytes."""
+    batch, size = list[tuple[Fields, bytes]](), 0
     for record in records:
         batch.append(record)
         size += len(record[1])
