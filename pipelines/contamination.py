@@ -72,8 +72,10 @@ def _index(options: argparse.Namespace) -> int:
     with show_stages("index"):
         names = options.names or (["all"] if options.all_built else [])
         if bool(names) == bool(options.mteb):
-            what = "name datasets, or pass --all-built" + ", and no --mteb" * bool(names)
-            raise UsageError(what, todo="embedding-datasets contamination index --help")
+            raise UsageError(
+                "name datasets, or pass --all-built" + ", and no --mteb" * bool(names),
+                todo="embedding-datasets contamination index --help",
+            )
         if options.mteb and (options.splits or options.task or options.map or options.subset or options.language):
             raise UsageError(
                 "with --mteb, splits, subsets, columns and types are mteb's", todo="leave these options out"

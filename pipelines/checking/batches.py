@@ -186,8 +186,9 @@ def _label_text(value: Any) -> str | None:
 
 def row_error(file: str, row: int, what: str, *, found: str, expected: str, todo: str) -> SourceError:
     """The error for a row that cannot be read. Rows are numbered from 0, as in matches; -1 is the header."""
-    where = f"{file}, row {row}" if row >= 0 else f"{file}, header"
-    return SourceError(what, where=where, found=found, expected=expected, todo=todo)
+    return SourceError(
+        what, where=f"{file}, row {row}" if row >= 0 else f"{file}, header", found=found, expected=expected, todo=todo
+    )
 
 
 def shorten_json(value: Any) -> str:

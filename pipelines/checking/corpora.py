@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from glob import has_magic
 from importlib import import_module
 from importlib.util import find_spec
-from itertools import chain, compress, repeat
+from itertools import chain, compress, islice, repeat
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote
@@ -37,17 +37,22 @@ from pipelines.checking.data_files import (
     list_local_files,
     open_bytes,
     open_output,
+    open_stream,
 )
 from pipelines.checking.rows import (
     BOM,
     FIX_LINE,
+    HEAD_LINES,
+    HEADER,
     SEPARATORS,
     TEXT,
     Layout,
+    Record,
+    choose_columns,
+    csv_layout,
     find_group_borders,
-    find_line_borders,
     in_batches,
-    infer_layout,
+    json_layout,
     list_names,
     open_arrow,
     open_parquet,
@@ -55,10 +60,10 @@ from pipelines.checking.rows import (
     parse_records,
     read_arrow,
     read_groups,
-    read_header,
     read_lines,
     read_records,
     read_rows,
+    table_layout,
 )
 from pipelines.checking.targets import locate_target, resolve_targets
 from pipelines.hub import client, repository
@@ -167,8 +172,14 @@ def parse_texts(file: str, first_row: int, lines: Sequence[bytes], layout: Layou
         try:
             text = line.removeprefix(BOM if row == 0 else b"").decode().rstrip("\r\n")
         except UnicodeDecodeError as error:
-            found = f"byte 0x{error.object[error.start]:02x} at byte {error.start + 1} of the line"
-            raise row_error(file, row, "invalid UTF-8", found=found, expected="UTF-8", todo=FIX_LINE) from error
+            raise row_error(
+                file,
+                row,
+                "invalid UTF-8",
+                found=f"byte 0x{error.object[error.start]:02x} at byte {error.start + 1} of the line",
+                expected="UTF-8",
+                todo=FIX_LINE,
+            ) from error
         collector.add(row, layout.texts[0], text, is_text=True)
     return collector.batch(file, len(lines))
 
@@ -201,8 +212,11 @@ def warc_records(file: DataFile, *, as_stored: bool = False) -> Iterator[tuple[s
     Raises SourceError for other and for truncated data, UsageError without the library.
     """
     if find_spec("warcio") is None:
-        todo = "pip install 'embedding-datasets[warc]'"
-        raise UsageError("WARC is read by the package warcio, which is not installed", where=file.name, todo=todo)
+        raise UsageError(
+            "WARC is read by the package warcio, which is not installed",
+            where=file.name,
+            todo="pip install 'embedding-datasets[warc]'",
+        )
     failed: type[Exception] = import_module("warcio.exceptions").ArchiveLoadFailed
     try:
         with open_bytes(file) as stream, open_bytes(file) as stored:
@@ -217,8 +231,13 @@ def warc_records(file: DataFile, *, as_stored: bool = False) -> Iterator[tuple[s
                     content = stored.read(archive.get_record_length() + (0 if file.compression else len(b"\r\n\r\n")))
                 yield record.rec_type or "", (content_type or "").lower(), content
     except (AttributeError, ValueError, EOFError, OSError, zlib.error, failed) as error:
-        what, todo = "truncated or corrupt WARC", "download it again, or leave it out"
-        raise SourceError(what, where=file.name, found=first_line(error), expected="WARC", todo=todo) from error
+        raise SourceError(
+            "truncated or corrupt WARC",
+            where=file.name,
+            found=first_line(error),
+            expected="WARC",
+            todo="download it again, or leave it out",
+        ) from error
 
 
 def _require_whole(record: Any) -> None:
@@ -231,6 +250,28 @@ def _decode(content: bytes, charset: str) -> str:
         return content.decode(charset, "replace")
     except LookupError:
         return content.decode("utf-8", "replace")
+
+
+def read_header(file: DataFile) -> Record | None:
+    """The header of a file of CSV or TSV; None for an empty file."""
+    return next(read_records(file, chain.from_iterable(read_lines(file)), HEADER), None)
+
+
+def find_line_borders(file: DataFile, size: int) -> Iterator[tuple[int, int]]:
+    """Where a plain file is divided into pieces of at least `size` bytes: offset and row of the first line of each.
+
+    The lines are counted at the speed of the disk.
+    """
+    with open_stream(file) as stream:
+        offset, row, target = 0, 0, size
+        yield offset, row
+        while data := stream.read(PIECE):
+            counted = 0
+            while end := data.find(b"\n", max(counted, target - 1 - offset)) + 1:
+                row, counted, target = row + data.count(b"\n", counted, end), end, offset + end + size
+                if offset + end < file.size:
+                    yield offset + end, row
+            row, offset = row + data.count(b"\n", counted), offset + len(data)
 
 
 def _record_borders(file: DataFile, start: int, size: int) -> list[tuple[int, int]]:
@@ -353,6 +394,27 @@ class Corpus:
     empty: tuple[DataFile, ...] = ()
 
 
+def infer_layout(file: DataFile, requested: Sequence[str]) -> Layout | None:
+    """The layout of a file; None where it has no rows.
+
+    Raises SourceError where the beginning of the file cannot be read, and the errors of `choose_columns`.
+    """
+    match file.format:
+        case "Parquet":
+            with open_parquet(file) as opened:
+                return table_layout(file, opened.schema_arrow, requested)
+        case "Arrow":
+            with open_arrow(file) as (schema, _):
+                return table_layout(file, schema, requested)
+        case "JSON lines" | "JSON":
+            lines = list(islice(chain.from_iterable(read_rows(file)), HEAD_LINES))
+            return json_layout(file.name, lines, requested) if b"".join(lines).strip() else None
+        case "text" | "WARC":
+            return choose_columns(file.name, [TEXT], [TEXT], requested) if file.size else None
+    header = read_header(file)
+    return None if header is None else csv_layout(file.name, header[0], requested)
+
+
 def open_corpus(
     names: Sequence[str],
     columns: Sequence[str] = (),
@@ -377,8 +439,9 @@ def open_corpus(
                 found.setdefault(file.address or str(file.path.resolve()), file)
             skipped |= listing.skipped
     if not found:
-        what = "no file that a corpus may have"
-        raise SourceError(what, where=", ".join(names), found=_list_files([*skipped]), expected=READABLE)
+        raise SourceError(
+            "no file that a corpus may have", where=", ".join(names), found=_list_files([*skipped]), expected=READABLE
+        )
     if skipped:
         logger.info("files skipped, not in a format of a corpus: %s", _list_files([*skipped]))
     files, empty = list[tuple[DataFile, Layout]](), list[DataFile]()
@@ -406,8 +469,12 @@ def open_corpus(
             todo="name other files, or a column with --text",
         )
     if missing := [name for name in columns if not any(name in layout.texts for _, layout in files)]:
-        what = f"no file has the column {missing[0]!r}"
-        raise UsageError(what, where=", ".join(names), found=present, todo="name another column with --text")
+        raise UsageError(
+            f"no file has the column {missing[0]!r}",
+            where=", ".join(names),
+            found=present,
+            todo="name another column with --text",
+        )
     numbered = tuple(replace(partition, number=number) for number, partition in enumerate(partitions))
     return Corpus(tuple(files), numbered, skipped, tuple(empty))
 
@@ -420,8 +487,12 @@ def _list_name(name: str, releases: Path) -> Iterator[Listing]:
     if name.startswith(HUB):
         match = HUB_NAME.fullmatch(name)
         if match is None:
-            todo = "name it as the Hub does: hf://datasets/ORG/NAME, hf://datasets/ORG/NAME@REVISION/PATH"
-            raise UsageError("not the name of a dataset on the Hub", where=name, expected=HUB_FORM, todo=todo)
+            raise UsageError(
+                "not the name of a dataset on the Hub",
+                where=name,
+                expected=HUB_FORM,
+                todo="name it as the Hub does: hf://datasets/ORG/NAME, hf://datasets/ORG/NAME@REVISION/PATH",
+            )
         root = name[: match.start("path")] if match["path"] else name
         revision = unquote(match["revision"] or repository.MAIN)
         yield _list_repository(root.rstrip("/"), match["repo"], revision, (match["path"] or "").strip("/"))

@@ -66,10 +66,9 @@ def check_page(
     brief: its verdict in a line, cut to the width, without its rows and findings; notes and problems are said as always.
     """
     marks = [mark for mark in ("sample", "partial") if report[mark]]
-    name = " ".join(filter(None, (report["dataset"], report["subset"], report["version"])))
-    marked = f"{name} ({', '.join(marks)})" if marks else name
-    heading = f"{marked}: {report['verdict']['summary']}"
-    lines = [heading if len(heading) <= WIDTH else f"{heading[: WIDTH - 1]}…"] if brief else wrap(heading)
+    marked = f"{heading(report)} ({', '.join(marks)})" if marks else heading(report)
+    head = f"{marked}: {report['verdict']['summary']}"
+    lines = [head if len(head) <= WIDTH else f"{head[: WIDTH - 1]}…"] if brief else wrap(head)
     if report["content_sha256"] and not brief:
         lines += fact("content", report["content_sha256"])
     elif not brief:
@@ -176,7 +175,8 @@ SARIF_LEVELS: Mapping[Severity, str] = {"error": "error", "warning": "warning", 
 GITHUB_LEVELS: Mapping[Severity, str] = {"error": "error", "warning": "warning", "info": "notice"}
 
 
-def _heading(report: Mapping[str, Any]) -> str:
+def heading(report: Mapping[str, Any]) -> str:
+    """A dataset as its report names it, with its subset and version."""
     return " ".join(filter(None, (report["dataset"], report["subset"], report["version"])))
 
 
@@ -195,7 +195,7 @@ def markdown_page(
 
     quotes: a text of each finding and of its twin, where it has any.
     """
-    lines = [f"### {markdown.plain(_heading(report))}", "", markdown.plain(f"{report['verdict']['summary']}."), ""]
+    lines = [f"### {markdown.plain(heading(report))}", "", markdown.plain(f"{report['verdict']['summary']}."), ""]
     remarks = [*(f"problem: {text}" for text in report["problems"]), *(f"note: {text}" for text in report["notes"])]
     lines += [f"- {markdown.plain(text)}" for text in remarks]
     if findings:
@@ -217,7 +217,7 @@ def markdown_page(
 
 def github_page(report: Mapping[str, Any], findings: Sequence[Finding]) -> list[str]:
     """Commands that GitHub Actions shows beside a run: one for each problem and finding, without those by design."""
-    name = _heading(report)
+    name = heading(report)
     lines = [f"::error title={_property(name)}::{_data(problem)}" for problem in report["problems"]]
     for finding in by_severity([finding for finding in findings if not finding.by_design]):
         title = _property(f"{name}: {finding.kind}")
@@ -308,5 +308,5 @@ def _sarif_result(report: Mapping[str, Any], finding: Finding) -> dict[str, Any]
 
 
 def _location(report: Mapping[str, Any], table: str) -> dict[str, Any]:
-    logical = [{"fullyQualifiedName": "/".join(filter(None, (_heading(report), table)))}]
+    logical = [{"fullyQualifiedName": "/".join(filter(None, (heading(report), table)))}]
     return {"physicalLocation": {"artifactLocation": {"uri": str(report["path"])}}, "logicalLocations": logical}

@@ -248,16 +248,27 @@ def _parse(text: str, grammar: Grammar) -> Condition:
     if what not in known:
         nearest = [repr(name) for name in difflib.get_close_matches(what, known, n=3, cutoff=0.5)]
         hint = f"did you mean {' or '.join(nearest)}? " if nearest else ""
-        todo = f"{hint}{grammar.page} lists all kinds"
-        raise UsageError(f"--fail-on: no kind of {grammar.noun} is named {what!r}", expected=grammar.text, todo=todo)
+        raise UsageError(
+            f"--fail-on: no kind of {grammar.noun} is named {what!r}",
+            expected=grammar.text,
+            todo=f"{hint}{grammar.page} lists all kinds",
+        )
     if not colon:
         return Condition(text, what)
     if what in grammar.levels:
-        todo = f"name a kind of {grammar.noun}"
-        raise UsageError(f"--fail-on: {what} takes no share", found=text, expected=grammar.text, todo=todo)
+        raise UsageError(
+            f"--fail-on: {what} takes no share",
+            found=text,
+            expected=grammar.text,
+            todo=f"name a kind of {grammar.noun}",
+        )
     match = SHARE.fullmatch(share.strip())
     value = float(match[1]) / (100 if match[2] else 1) if match else -1.0
     if not 0 <= value <= 1:
-        todo = "write a share from 0% to 100%, or from 0 to 1"
-        raise UsageError("--fail-on: not a share", found=text, expected=grammar.text, todo=todo)
+        raise UsageError(
+            "--fail-on: not a share",
+            found=text,
+            expected=grammar.text,
+            todo="write a share from 0% to 100%, or from 0 to 1",
+        )
     return Condition(text, what, value)

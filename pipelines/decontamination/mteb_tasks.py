@@ -59,8 +59,11 @@ def index_mteb(names: Sequence[str], output: Path, cache: Path) -> list[IndexTab
             shutil.rmtree(cache / "mteb" / "hub" / dataset.path, ignore_errors=True)
             advance(1)
     if not parts:
-        found = "; ".join(f"{one.dataset}: {one.reason}" for one in unread[:3])
-        raise SourceError("no dataset of these tasks can be read", where=source, found=found)
+        raise SourceError(
+            "no dataset of these tasks can be read",
+            where=source,
+            found="; ".join(f"{one.dataset}: {one.reason}" for one in unread[:3]),
+        )
     return join_indexes(parts, output, Record(source, licenses, tuple(unread)))
 
 

@@ -47,16 +47,15 @@ MAX_NAMES = 8  # of datasets without matches
 
 def index_page(tables: Sequence[IndexTable], output: Path, record: Record, *, width: int | None) -> list[str]:
     """The tables of an index, its size, and what it lacks."""
-    rows = [["dataset", "table", "texts"]]
-    rows += [[dataset_name(indexed), location(indexed), number(indexed.rows)] for indexed in tables]
+    rows = [[dataset_name(indexed), location(indexed), number(indexed.rows)] for indexed in tables]
     texts, size = sum(indexed.rows for indexed in tables), output.stat().st_size
     names, versions = {indexed.dataset for indexed in tables}, {indexed.identity for indexed in tables}
-    datasets = count(len(names), "dataset")
-    datasets += f" in {len(versions)} versions" if len(versions) > len(names) else ""
+    several = f" in {len(versions)} versions" if len(versions) > len(names) else ""
     per_text = f", {size / texts:.0f} bytes a text" if texts else ""
-    line = f"{output}: {datasets}, {count(texts, 'text')}, {number(size)} bytes{per_text}"
-    lines = table(rows, width=width, numbers=("texts",)).splitlines()
-    sentences = [line, *lacking(record, len(record.unread))]
+    datasets = f"{output}: {count(len(names), 'dataset')}{several}"
+    sentences = [f"{datasets}, {count(texts, 'text')}, {number(size)} bytes{per_text}"]
+    sentences += lacking(record, len(record.unread))
+    lines = table([["dataset", "table", "texts"], *rows], width=width, numbers=("texts",)).splitlines()
     return [*lines, "", *(part for text in sentences for part in wrap(text, width=width or WIDTH, break_words=False))]
 
 
@@ -138,8 +137,8 @@ def scan_page(scan: Scan, summaries: Sequence[TableSummary], *, width: int | Non
     found = [summary for summary in summaries if summary.found]
     if found:
         lines += ["", *_found_lines(found, width)]
-    sentences = [f"whole in one row of the corpus: {unit}" for unit in _whole_units(summaries)]
-    sentences += remarks(scan, summaries)
+    units = (f"whole in one row of the corpus: {unit}" for unit in _whole_units(summaries))
+    sentences = [*units, *remarks(scan, summaries)]
     return [*lines, "", *(line for sentence in sentences for line in wrap(sentence, "- ", width=space))]
 
 

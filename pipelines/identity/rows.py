@@ -11,7 +11,7 @@ What is left was removed or added. Equal rows are paired in the order in which t
 compared by hashes of 64 bits: of two tables of a million rows, one comparison in ten million makes a false pair.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -169,7 +169,8 @@ def pair_rows(old: pl.LazyFrame, new: pl.LazyFrame, common: Common) -> Pairing:
 
     Raises polars' errors where rows cannot be read.
     """
-    stages = [stage for stage in STAGES if _applies(stage, common)]
+    has = {WHOLE: True, TEXT: bool(common.texts), FOLDED: bool(common.texts), ID: bool(common.ids)}
+    stages = [stage for stage in STAGES if all(has[key] for key in stage)]
     hashes = [_hash_rows(frame, common) for frame in (old, new)]
     if hashes[0].height == hashes[1].height and (hashes[0][WHOLE] == hashes[1][WHOLE]).all():
         position = hashes[0][POSITION]
@@ -191,11 +192,6 @@ def pair_rows(old: pl.LazyFrame, new: pl.LazyFrame, common: Common) -> Pairing:
         ]
     removed, added = (rows[POSITION].sort() for rows in hashes)
     return Pairing(pl.concat(found).sort("old"), removed, added)
-
-
-def _applies(stage: Sequence[str], common: Common) -> bool:
-    has = {WHOLE: True, TEXT: bool(common.texts), FOLDED: bool(common.texts), ID: bool(common.ids)}
-    return all(has[key] for key in stage)
 
 
 def _hash_rows(frame: pl.LazyFrame, common: Common) -> pl.DataFrame:

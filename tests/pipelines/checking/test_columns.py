@@ -41,14 +41,14 @@ def test_numbers_are_read_as_scores_clusters_and_labels_of_pairs(tmp_path: Path)
 def test_numbers_are_read_as_ids_of_judgements_but_not_as_ids_of_documents() -> None:
     corpus, _, qrels = TYPES["Retrieval"].layouts
     judgements = pl.LazyFrame({"query-id": [1, 2], "corpus-id": [1, 2], "score": [1, 1]})
-    table = fit_table(qrels, ("qrels", "test"), judgements)
-    assert (table.findings, table.notes) == ((), ())
-    assert table.frame.collect()["query-id"].to_list() == ["1", "2"]
+    table, *others = fit_table(qrels, ("qrels", "test"), judgements)
+    assert others == [[], []]
+    assert table.collect()["query-id"].to_list() == ["1", "2"]
     documents = pl.LazyFrame({"_id": [1, 2], "text": ["a", "b"], "url": ["c", "d"]})
-    table = fit_table(corpus, ("corpus", "test"), documents)
-    assert (table.findings, table.notes) == ((), ("corpus: ignored columns url",))
-    assert table.frame.collect().to_dicts()[0] == {"id": "1", "title": "", "text": "a"}
-    [finding] = fit_table(corpus, ("corpus", "test"), documents.rename({"_id": "id"})).findings
+    table, *others = fit_table(corpus, ("corpus", "test"), documents)
+    assert others == [[], ["corpus: ignored columns url"]]
+    assert table.collect().to_dicts()[0] == {"id": "1", "title": "", "text": "a"}
+    _, [finding], _ = fit_table(corpus, ("corpus", "test"), documents.rename({"_id": "id"}))
     assert (finding.kind, finding.location, finding.detail) == (
         "wrong_type",
         "corpus/test.id",

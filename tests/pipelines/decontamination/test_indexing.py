@@ -23,7 +23,7 @@ from pipelines.audit.tables import model_input
 from pipelines.checking.batches import LABEL_SCHEMA, TEXT_SCHEMA, TextBatch
 from pipelines.checking.datasets import ForeignOptions, read_tables
 from pipelines.decontamination.index_file import Record, arrange_index, join_indexes, read_index
-from pipelines.decontamination.indexing import IndexedDataset, from_foreign, from_release, index_tables
+from pipelines.decontamination.indexing import IndexedDataset, available_texts, from_foreign, from_release, index_tables
 from pipelines.decontamination.matching import find_matches
 from pipelines.make import BuildResult
 from tests.support.benchmark_tables import LATIN, classification, index_of, retrieval, sentence, similarity, store_texts
@@ -248,7 +248,7 @@ def test_both_sides_of_a_text_are_found_as_a_pair(tmp_path: Path) -> None:
 def test_both_sides_of_an_available_text_are_stored(tmp_path: Path) -> None:
     dataset = classification("inference", TEXTS, [0, 1, 2])
     index = index_of([dataset], tmp_path)
-    stored = store_texts(index, [dataset], tmp_path).texts(np.arange(len(index.columns["exact"])))
+    stored = available_texts(store_texts(index, [dataset], tmp_path), np.arange(len(index.columns["exact"])))
     assert stored.to_list() == [*TEXTS, *(side for pair in PAIRS for side in pair)]
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pipelines.checking.batches import LABEL_SCHEMA, TEXT_SCHEMA, TextBatch
 from pipelines.decontamination.index_file import Lookup, TextIndex, arrange_index
-from pipelines.decontamination.indexing import IndexedDataset
+from pipelines.decontamination.indexing import IndexedDataset, available_texts
 from pipelines.decontamination.matching import FOUND_SCHEMA, ORDER, find_matches, short_texts
 from tests.support.benchmark_tables import LATIN, classification, index_of, retrieval, sentence, similarity, store_texts
 
@@ -315,8 +315,8 @@ def test_texts_that_are_not_those_of_the_index_are_not_available(tmp_path: Path)
     lookup = lookup_of(tmp_path, classification("reviews", texts, [0] * 4), similarity("pairs", [("a", "b")], [1.0]))
     changed = classification("reviews", [texts[0], "other", texts[2]], [0] * 3)
     stored = store_texts(lookup.index, [changed, similarity("pairs", [("a", "b")], [1.0])], tmp_path)
-    given = stored.texts(lookup.index.columns["table"].nonzero()[0][::-1]).to_list()
-    assert stored.texts(pl.Series([3, 0, 1, 2, 0]).to_numpy()).to_list() == [
+    given = available_texts(stored, lookup.index.columns["table"].nonzero()[0][::-1]).to_list()
+    assert available_texts(stored, pl.Series([3, 0, 1, 2, 0]).to_numpy()).to_list() == [
         None,
         texts[0],
         None,
