@@ -434,10 +434,10 @@ def open_corpus(
     found: dict[str, DataFile] = {}
     skipped: dict[str, int] = {}
     for name in names:
-        for listing in _list_name(name, releases):
-            for file in listing.files:
+        for files_of_name, others in _list_name(name, releases):
+            for file in files_of_name:
                 found.setdefault(file.address or str(file.path.resolve()), file)
-            skipped |= listing.skipped
+            skipped |= others
     if not found:
         raise SourceError(
             "no file that a corpus may have", where=", ".join(names), found=_list_files([*skipped]), expected=READABLE
@@ -517,9 +517,9 @@ def _list_repository(name: str, repo: str, revision: str, path: str) -> Listing:
     at = repository.require_snapshot(client.connect(), repo, revision)
     close_session()  # it leaves retries to pipelines.hub.client; the next one, which reads the files, is as in a worker
     root = f"{HUB}datasets/{at.repo}@{repository.require_commit(repo, at)}"
-    listing = list_addressed_files(f"{root}/{path}".rstrip("/"))
-    files = (replace(file, name=file.name.replace(root, name, 1)) for file in listing.files)
-    return Listing(tuple(files), {each.replace(root, name, 1): size for each, size in listing.skipped.items()})
+    files, skipped = list_addressed_files(f"{root}/{path}".rstrip("/"))
+    renamed = [replace(file, name=file.name.replace(root, name, 1)) for file in files]
+    return renamed, {each.replace(root, name, 1): size for each, size in skipped.items()}
 
 
 def _list_files(names: Sequence[str]) -> str:

@@ -315,12 +315,8 @@ class DataFile:
     address: str = ""
 
 
-@dataclass(frozen=True)
-class Listing:
-    """The files that a name leads to, by path; and the size of each that is skipped, by its name."""
-
-    files: tuple[DataFile, ...]
-    skipped: Mapping[str, int]
+# The files that a name leads to, by path; and the size of each that is skipped, by its name.
+Listing = tuple[list[DataFile], dict[str, int]]
 
 
 def list_local_files(name: str) -> Listing:
@@ -335,7 +331,7 @@ def list_local_files(name: str) -> Listing:
             skipped[str(path)] = path.stat().st_size
         else:
             files.setdefault(path.resolve(), found)
-    return Listing(tuple(files.values()), skipped)
+    return [*files.values()], skipped
 
 
 def list_addressed_files(name: str) -> Listing:
@@ -352,7 +348,7 @@ def list_addressed_files(name: str) -> Listing:
             skipped[each.address] = each.size
         else:
             files.append(found)
-    return Listing(tuple(files), skipped)
+    return files, skipped
 
 
 def data_format(name: str) -> tuple[Format, Compression] | None:

@@ -6,7 +6,7 @@ command there: they are escaped as each form asks for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from builders.errors import DatasetError
@@ -74,12 +74,9 @@ def check_page(
     elif not brief:
         rows = ", ".join(f"{table['config']}/{table['split']} {table['rows']:,}" for table in report["tables"])
         lines += [*fact("task", report["task"]), *fact("rows", rows)]
-    for note in report["notes"]:
-        lines += fact("note", note)
-    for problem in report["problems"]:
-        lines += fact("problem", problem)
-    if report["failed_on"]:
-        lines += fact("fails", f"--fail-on {','.join(report['failed_on'])}")
+    failed = f"--fail-on {','.join(report['failed_on'])}"
+    facts = {"note": report["notes"], "problem": report["problems"], "fails": [failed] if report["failed_on"] else []}
+    lines += [line for name, texts in facts.items() for text in texts for line in fact(name, text)]
     if findings and not brief:
         lines += ["", *findings_table(findings, quotes)]
     return "\n".join(lines)
@@ -159,15 +156,14 @@ def _one_line(text: str) -> str:
     return markdown.visible(text.replace("\n", "⏎"))
 
 
-def _remarks(change: Change) -> Iterator[str]:
-    if change.state in {"new", "gone", "same"}:
-        yield change.state
-    if change.columns:
-        yield f"columns {', '.join(change.columns)}"
-    if change.reordered:
-        yield "the same rows in another order"
-    if change.state == "changed" and not change.key:
-        yield "matched by whole rows"
+def _remarks(change: Change) -> list[str]:
+    said = {
+        change.state: change.state in {"new", "gone", "same"},
+        f"columns {', '.join(change.columns)}": change.columns,
+        "the same rows in another order": change.reordered,
+        "matched by whole rows": change.state == "changed" and not change.key,
+    }
+    return [remark for remark, is_so in said.items() if is_so]
 
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

@@ -68,8 +68,7 @@ def table_texts(layout: tasks.Layout, frame: pl.LazyFrame) -> list[Texts]:
 
 
 def _sides(name: str, text: pl.Expr) -> Texts:
-    premise, hypothesis = side_texts(text)
-    return {f"{name}[premise]": premise, f"{name}[hypothesis]": hypothesis}
+    return dict(zip((f"{name}[premise]", f"{name}[hypothesis]"), side_texts(text), strict=True))
 
 
 NO_POSITIVES = pl.DataFrame(schema={"query-id": pl.String, "positives": pl.List(pl.UInt32)})

@@ -87,8 +87,7 @@ def index_to_json(tables: Sequence[IndexTable], output: Path, record: Record) ->
 
 def index_to_publish(path: Path, version: str, name: str | None = None) -> IndexFile:
     """An index as `publish_index` takes it. Raises SourceError for a file that is damaged, or not an index."""
-    texts = len(read_index(path).columns["table"])
-    return IndexFile(path, version, texts, partial(index_card, path), name)
+    return IndexFile(path, version, len(read_index(path).columns["table"]), partial(index_card, path), name)
 
 
 def index_card(path: Path, repo: str, tag: str) -> bytes:
@@ -194,25 +193,26 @@ def unread_text(sums: Sums) -> str:
 
 def remarks(scan: Scan, summaries: Sequence[TableSummary]) -> list[str]:
     """Remarks on the numbers of a scan, as sentences."""
-    said = [unread_text(scan.sums)] if len(scan.sums.unread) else []
-    said += lacking(read_record(scan.index), MAX_NAMES)
     names = dict.fromkeys(dataset_name(summary.table) for summary in summaries)
     with_matches = {dataset_name(summary.table) for summary in summaries if summary.found}
     without = [name for name in names if name not in with_matches]
-    if without:
-        shown = ", ".join(without[:MAX_NAMES]) + (", ..." if len(without) > MAX_NAMES else "")
-        said.append(f"nothing found of {count(len(without), 'dataset')}: {shown}")
-    if short := sum(summary.short for summary in summaries):
-        said.append(f"not counted: {count(short, 'row')} whose texts of 1 to 4 words are in the corpus by themselves")
-    if estimated := sum(summary.estimated for summary in summaries):
-        todo = "put their releases below --releases, or name the datasets with --benchmark"
-        said.append(f"estimated: {count(estimated, 'near row')}, as their texts are not available: {todo}")
-    elif absent := len({summary.table.identity for summary in summaries if not summary.is_available}):
-        said.append(f"the texts of {count(absent, 'dataset')} are not available: near-duplicates of them are estimated")
-    if scan.threshold < THRESHOLD:
-        recall = candidate_recall(scan.threshold) * 100
-        said.append(f"of texts with a similarity of {scan.threshold:g}, {recall:.1f} % are compared at all")
-    return said
+    shown = ", ".join(without[:MAX_NAMES]) + (", ..." if len(without) > MAX_NAMES else "")
+    short, estimated = (sum(getattr(summary, name) for summary in summaries) for name in ("short", "estimated"))
+    absent = len({summary.table.identity for summary in summaries if not summary.is_available})
+    recall = candidate_recall(scan.threshold) * 100
+    todo = "put their releases below --releases, or name the datasets with --benchmark"
+    said = {
+        unread_text(scan.sums): len(scan.sums.unread),
+        **dict.fromkeys(lacking(read_record(scan.index), MAX_NAMES), 1),
+        f"nothing found of {count(len(without), 'dataset')}: {shown}": len(without),
+        f"not counted: {count(short, 'row')} whose texts of 1 to 4 words are in the corpus by themselves": short,
+        f"estimated: {count(estimated, 'near row')}, as their texts are not available: {todo}": estimated,
+        f"the texts of {count(absent, 'dataset')} are not available: near-duplicates of them are estimated": absent
+        and not estimated,
+        f"of texts with a similarity of {scan.threshold:g}, {recall:.1f} % are compared at all": scan.threshold
+        < THRESHOLD,
+    }
+    return [sentence for sentence, is_so in said.items() if is_so]
 
 
 def _whole_units(summaries: Sequence[TableSummary]) -> list[str]:

@@ -24,6 +24,7 @@ from pipelines.checking.data_files import require_unchanged
 from pipelines.decontamination.clean import DROP_SCHEMA, ScannedFile
 from pipelines.decontamination.engines import RAY, Engine, open_checkpoints, read_results, run_partitions, scan_digest
 from pipelines.decontamination.index_file import (
+    ROW_GROUP_ROWS,
     IndexTable,
     Lookup,
     arrange_index,
@@ -355,7 +356,6 @@ def _counts(frame: pl.DataFrame, *columns: str) -> Counter[tuple[Any, ...]]:
     return Counter({row[:-1]: row[-1] for row in counted.iter_rows()})
 
 
-GROUP_ROWS = 65_536
 SCHEMA = pa.schema(
     [
         pa.field(name, {pl.String: pa.string(), pl.Int64: pa.int64(), pl.Float64: pa.float64()}.get(kind, pa.bool_()))
@@ -375,8 +375,8 @@ def write_matches(scan: Scan, path: Path) -> None:
             result.matches.select(*MATCH_SCHEMA).to_arrow(compat_level=pl.CompatLevel.oldest())
             for result in scan.results()
         )
-        for group in in_groups((table.cast(SCHEMA) for table in matches), GROUP_ROWS):
-            writer.write_table(group, row_group_size=GROUP_ROWS)
+        for group in in_groups((table.cast(SCHEMA) for table in matches), ROW_GROUP_ROWS):
+            writer.write_table(group, row_group_size=ROW_GROUP_ROWS)
         writer.add_key_value_metadata({MARK: "matches"})
 
 
@@ -392,7 +392,7 @@ def write_flags(scan: Scan, path: Path) -> None:
     flags = rows.select(*key, kinds=kinds, matches="matches").sort(key)
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as part:
-        flags.write_parquet(part, compression="zstd", row_group_size=GROUP_ROWS, metadata={MARK: "flags"})
+        flags.write_parquet(part, compression="zstd", row_group_size=ROW_GROUP_ROWS, metadata={MARK: "flags"})
 
 
 def rows_to_drop(scan: Scan) -> pl.DataFrame:

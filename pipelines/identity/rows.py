@@ -183,8 +183,7 @@ def pair_rows(old: pl.LazyFrame, new: pl.LazyFrame, common: Common) -> Pairing:
         if FOLDED in stage:
             hashes = [_with_folded(frame, left, common) for frame, left in zip((old, new), hashes, strict=True)]
         hashes = [rows.with_columns(pl.col(POSITION).rank("ordinal").over(stage).alias(COPY)) for rows in hashes]
-        on = [*stage, COPY]
-        both = hashes[0].join(hashes[1], on=on, suffix="_new")
+        both = hashes[0].join(hashes[1], on=[*stage, COPY], suffix="_new")
         found.append(both.select(old=POSITION, new=f"{POSITION}_new", stage=pl.lit(STAGES.index(stage), pl.UInt8)))
         hashes = [
             rows.join(both.select(pl.col(name).alias(POSITION)), on=POSITION, how="anti")
