@@ -11,7 +11,6 @@ import pytest
 from builders.errors import SourceError
 from pipelines.checking.columns import parse_column_map
 from pipelines.checking.datasets import ForeignDataset, ForeignOptions, find_files, read_datasets
-from pipelines.checking.formats import find_dialect
 from tests.support.foreign import finding_counts, report_of, write_json_lines
 
 SENTENCES = [
@@ -252,26 +251,24 @@ def test_a_text_file_is_an_error_that_says_how_to_make_it_a_table(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("separator", "encoding", "note"),
+    ("name", "separator", "encoding", "note"),
     [
-        (";", "utf-8", "train.csv: a semicolon separates its columns, which `datasets` does not expect"),
-        ("\t", "utf-8", "train.csv: a tab separates its columns, which `datasets` does not expect"),
-        (",", "cp1251", "train.csv: its encoding is Windows-1251, which `datasets` does not expect"),
-        (",", "utf-8", ""),
+        ("train.csv", ";", "utf-8", "a semicolon separates its columns"),
+        ("train.csv", "\t", "utf-8", "a tab separates its columns"),
+        ("train.csv", ",", "cp1251", "its encoding is Windows-1251"),
+        ("train.csv", ",", "utf-8", ""),
+        ("train.tsv", "\t", "utf-8", ""),
     ],
 )
-def test_csv_of_other_dialects_is_read_and_said(separator: str, encoding: str, note: str, tmp_path: Path) -> None:
-    lines = [f"text{separator}label", f"Вечером шёл дождь, и река поднялась{separator}1".replace(",", "") if separator == "," else
-             f"Вечером шёл дождь, и река поднялась{separator}1"]  # fmt: skip
-    (tmp_path / "train.csv").write_bytes("\n".join([*lines, ""]).encode(encoding))
+def test_csv_of_other_dialects_is_read_and_said(
+    name: str, separator: str, encoding: str, note: str, tmp_path: Path
+) -> None:
+    text = "Вечером шёл дождь, и река поднялась".replace(separator, "")
+    (tmp_path / name).write_bytes(f"text{separator}label\n{text}{separator}1\n".encode(encoding))
     dataset = read(tmp_path)
-    assert rows_of(dataset, "default", "train")[0]["text"].startswith("Вечером шёл дождь")
-    assert [other for other in dataset.notes if other.startswith("train.csv")] == ([note] if note else [])
-
-
-def test_a_tab_in_a_tsv_is_expected(tmp_path: Path) -> None:
-    (tmp_path / "test.tsv").write_text("text\tlabel\na\t1\n", "utf-8")
-    assert find_dialect(tmp_path / "test.tsv").note == ""
+    assert rows_of(dataset, "default", "train")[0]["text"] == text
+    notes = [f"{name}: {note}, which `datasets` does not expect"] if note else []
+    assert [other for other in dataset.notes if other.startswith(name)] == notes
 
 
 def test_what_save_to_disk_writes_is_read(tmp_path: Path) -> None:
