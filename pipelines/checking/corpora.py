@@ -448,8 +448,7 @@ def open_corpus(
     partitions: list[Partition] = []
     with stage("dividing the corpus", total=sum(file.size for file in found.values()), unit=BYTES) as advance:
         for file in found.values():
-            layout = infer_layout(file, columns)
-            if layout is None:
+            if (layout := infer_layout(file, columns)) is None:
                 empty.append(file)
             else:
                 files.append((file, layout))
@@ -485,8 +484,7 @@ def _list_name(name: str, releases: Path) -> Iterator[Listing]:
     Raises UsageError for a name that means nothing, ReleaseError for a release that has not been built.
     """
     if name.startswith(HUB):
-        match = HUB_NAME.fullmatch(name)
-        if match is None:
+        if (match := HUB_NAME.fullmatch(name)) is None:
             raise UsageError(
                 "not the name of a dataset on the Hub",
                 where=name,

@@ -295,8 +295,7 @@ def parse_lines(file: str, first_row: int, lines: Sequence[bytes], layout: Layou
     collector = Collector()
     rows, columns, texts, add = collector.rows, collector.columns, collector.texts, collector.add
     for row, line in enumerate(lines, first_row):
-        record = _parse(file, row, line)
-        if record is None:
+        if (record := _parse(file, row, line)) is None:
             continue
         for name, value in _requested(file, row, record, layout, collector) if layout.requested else record.items():
             is_text = layout.requested or may_hold_text(name)

@@ -260,8 +260,7 @@ def define_release(release_dir: Path) -> tuple[Manifest, catalogue.Definition]:
     Raises ReleaseError for a folder that is not a release of a dataset of the catalogue.
     """
     manifest = require_manifest(release_dir)
-    entry = catalogue.entries().get(manifest.dataset)
-    if entry is None:
+    if (entry := catalogue.entries().get(manifest.dataset)) is None:
         raise ReleaseError(
             "unknown dataset",
             where=str(release_dir),

@@ -135,8 +135,7 @@ def check_target(files: Sequence[DataFile], target: Path | str) -> None:
                 todo="name a folder outside of the corpus",
             )
     names = Counter(file.relative for file in files)
-    twice = [name for name, count in names.items() if count > 1]
-    if twice:
+    if twice := [name for name, count in names.items() if count > 1]:
         raise UsageError(
             f"two files of the corpus are called {twice[0]!r}",
             where=str(target),

@@ -350,8 +350,7 @@ def _cluster(processes: int, address: str | None) -> Iterator[Any]:
 
 def _require_answer(address: str) -> None:
     """Raise UsageError where nothing listens at HOST:PORT: Ray itself tries for four minutes."""
-    place = ADDRESS.fullmatch(address)
-    if place is None:
+    if (place := ADDRESS.fullmatch(address)) is None:
         return  # `auto`
     try:
         socket.create_connection((place["host"], int(place["port"])), timeout=10).close()

@@ -112,8 +112,7 @@ def index_tables(
     lacks a table or a column with texts, and for rows that cannot be read.
     """
     chosen = [_choose_splits(dataset, splits) for dataset in datasets]
-    unknown = set(splits).difference(*chosen)
-    if unknown:
+    if unknown := set(splits).difference(*chosen):
         raise UsageError(
             f"no dataset has the split {', '.join(sorted(unknown))}",
             expected=", ".join(

@@ -79,8 +79,7 @@ def _index_dataset(hub: client.HubClient, dataset: MtebDataset, folder: Path) ->
     with locked(part.with_suffix(".lock"), dataset.path, activity="indexing", remove=True):
         if part.exists():
             return part
-        at = repository.snapshot(hub, dataset.path, dataset.revision)
-        if at is None:
+        if (at := repository.snapshot(hub, dataset.path, dataset.revision)) is None:
             raise SourceError("no such repository or revision on the Hub", where=dataset.path)
         # One table may have the rows of all subsets.
         ways = product(dataset.readings, dict.fromkeys((dataset.subsets, ())))

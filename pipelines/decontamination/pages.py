@@ -133,8 +133,7 @@ def scan_page(scan: Scan, summaries: Sequence[TableSummary], *, width: int | Non
         "found: ",
         width=space,
     )
-    found = [summary for summary in summaries if summary.found]
-    if found:
+    if found := [summary for summary in summaries if summary.found]:
         lines += ["", *_found_lines(found, width)]
     units = (f"whole in one row of the corpus: {unit}" for unit in _whole_units(summaries))
     sentences = [*units, *remarks(scan, summaries)]
@@ -219,8 +218,7 @@ def _whole_units(summaries: Sequence[TableSummary]) -> list[str]:
     """The units that rows of the corpus have, once for all columns of a dataset that have the same."""
     places: dict[tuple[str, str], list[str]] = {}
     for summary in summaries:
-        units = ", ".join(f"{number(rows)} as {unit}" for unit, rows in summary.units.items() if rows)
-        if units:
+        if units := ", ".join(f"{number(rows)} as {unit}" for unit, rows in summary.units.items() if rows):
             places.setdefault((dataset_name(summary.table), units), []).append(location(summary.table))
     return [f"{dataset}, {units} ({' and '.join(columns)})" for (dataset, units), columns in places.items()]
 
@@ -352,12 +350,11 @@ def _excerpt(text: str | None, contained: str | None = None, absent: str = NOT_A
     if text is None:
         return absent
     words = re.findall(r"\w+", contained or "")
-    if 0 < len(words) <= MAX_MARKED_WORDS:
-        found = re.search(r"[\W_]+".join(map(re.escape, words)), text, re.IGNORECASE)
-        if found:
-            before, after = text[: found.start()], text[found.end() :]
-            cut = f"... {before[-CONTEXT:].partition(' ')[2]}" if len(before) > CONTEXT else before
-            return _readable(cut), _readable(found[0]), _readable(after, CONTEXT)
+    pattern = r"[\W_]+".join(map(re.escape, words))
+    if 0 < len(words) <= MAX_MARKED_WORDS and (found := re.search(pattern, text, re.IGNORECASE)):
+        before, after = text[: found.start()], text[found.end() :]
+        cut = f"... {before[-CONTEXT:].partition(' ')[2]}" if len(before) > CONTEXT else before
+        return _readable(cut), _readable(found[0]), _readable(after, CONTEXT)
     return _readable(text), "", ""
 
 

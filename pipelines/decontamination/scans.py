@@ -65,7 +65,7 @@ def scan_partition(
     whole_texts: bool = False,
     threads: int | None = None,
 ) -> pl.DataFrame:
-    """The matches of a partition, as a frame of one row for `read_scan`; an engine runs it through `functools.partial`.
+    """The matches of a partition, as a frame of one row for `Scan.results`; an engine runs it through `functools.partial`.
 
     index: its file, which a process reads once. texts: the file of the available texts, which `write_texts` writes. threads: on
     which the batches are searched, by default as many as polars has. The result of the first partition of a local file has its
@@ -96,15 +96,6 @@ def scan_partition(
             "sha256": pl.Series([digest], dtype=pl.String),
         }
     )
-
-
-def read_scan(folder: Path, partitions: Sequence[Partition]) -> Iterator[BatchMatches]:
-    """The matches of each partition, over all of its batches, in the order given. folder: the checkpoints of the scan."""
-    for partition, result in zip(partitions, read_results(folder, partitions), strict=True):
-        matches, short, coverage = (pl.DataFrame(result[name][0].struct.unnest()) for name, _ in PARTS)
-        if partition.is_cut:
-            matches = matches.with_columns(pl.col("corpus_row") + partition.first_row)
-        yield BatchMatches(matches, short, result["rows"][0], result["texts"][0], coverage)
 
 
 @lru_cache(maxsize=1)
@@ -185,8 +176,12 @@ class Scan:
         return numbered
 
     def results(self) -> Iterator[BatchMatches]:
-        """The results of `partitions`."""
-        return read_scan(self.folder, self.partitions)
+        """The matches of each of `partitions`, over all of its batches."""
+        for partition, result in zip(self.partitions, read_results(self.folder, self.partitions), strict=True):
+            matches, short, coverage = (pl.DataFrame(result[name][0].struct.unnest()) for name, _ in PARTS)
+            if partition.is_cut:
+                matches = matches.with_columns(pl.col("corpus_row") + partition.first_row)
+            yield BatchMatches(matches, short, result["rows"][0], result["texts"][0], coverage)
 
     @cached_property
     def sums(self) -> Sums:
@@ -197,7 +192,10 @@ class Scan:
         for result in self.results():
             rows_found = result.matches.select("corpus_file", "corpus_row").n_unique()
             counts.update(rows=result.rows, texts=result.texts, rows_found=rows_found)
-            waiting.append(_merge(_as_found(result.matches)))
+            of_kinds = (pl.col("kind").eq(kind).alias(kind) for kind in KINDS)
+            unit = pl.col("unit").replace_strict(UNIT_RANKS, return_dtype=pl.Int64)
+            found = result.matches.select(*TABLE, "row", *of_kinds, unit, "is_estimated", matches=pl.lit(1, pl.Int64))
+            waiting.append(_merge(found))
             if sum(map(len, waiting[1:])) > MAX_WAITING:
                 waiting = [_merge(pl.concat(waiting))]
             coverage.append(result.coverage)
@@ -277,17 +275,6 @@ def _texts_file(folder: Path) -> Iterator[Path]:
             return
         with tempfile.TemporaryFile(dir=scratch) as file:
             yield Path(f"/proc/{os.getpid()}/fd/{file.fileno()}")
-
-
-def _as_found(matches: pl.DataFrame) -> pl.DataFrame:
-    return matches.select(
-        *TABLE,
-        "row",
-        *((pl.col("kind") == kind).alias(kind) for kind in KINDS),
-        pl.col("unit").replace_strict(UNIT_RANKS, return_dtype=pl.Int64),
-        pl.lit(1, pl.Int64).alias("matches"),
-        "is_estimated",
-    )
 
 
 def _merge(found: pl.DataFrame) -> pl.DataFrame:
