@@ -192,12 +192,6 @@ def test_a_missing_or_damaged_index_and_unknown_names_are_errors(run: Any, corpu
     assert not (tmp_path / "x").exists()
 
 
-def test_a_corpus_without_rows_is_an_error(run: Any, benchmark: Path, tmp_path: Path) -> None:
-    (tmp_path / "empty.jsonl").touch()
-    with pytest.raises(SourceError, match="the corpus has no rows"):
-        scan(run, tmp_path / "empty.jsonl", benchmark)
-
-
 def test_a_map_lists_the_texts_that_two_datasets_share(
     run: Any, benchmark: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,7 +1,6 @@
 """Partitions on one or several workers, killed or not, give the same results; a killed scan resumes where it was."""
 
 import errno
-import io
 import os
 import random
 import signal
@@ -30,7 +29,6 @@ from pipelines.decontamination.engines import (
     result_path,
     run_partitions,
     scan_digest,
-    write_result,
 )
 from tests.support.corpus_work import fail, kill_always, kill_once, list_texts
 from tests.support.foreign import write_json_lines
@@ -331,16 +329,3 @@ def is_running(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
-
-
-def test_a_result_is_written_completely_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    [part, *_] = corpus(tmp_path / "corpus")
-    buffer = io.BytesIO()
-    pl.DataFrame({"a": [1]}).write_ipc(buffer)
-    write_result(tmp_path, part, buffer.getvalue())
-    monkeypatch.setattr(Path, "write_bytes", Mock(side_effect=OSError("no room")))
-    with pytest.raises(OSError, match="no room"):
-        write_result(tmp_path, part, b"another")
-    [result] = read_results(tmp_path, [part])
-    assert result.equals(pl.DataFrame({"a": [1]}))
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["000000.arrow", "corpus"]
