@@ -12,8 +12,8 @@ import pytest
 
 from builders import catalogue
 from builders.errors import ReleaseError, SourceError, UsageError
-from pipelines import contamination
 from pipelines.decontamination.index_file import SCHEMA
+from tests.pipelines.decontamination.test_clean import run_scan
 from tests.support.benchmark_tables import LATIN, sentence
 from tests.support.foreign import write_json_lines
 
@@ -29,12 +29,7 @@ CONTRACT = [
 def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     """Runs the command with arguments in an empty folder; returns its exit code."""
     monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str) -> int:
-        monkeypatch.setattr("sys.argv", ["embedding-datasets contamination", *arguments])
-        return contamination.main()
-
-    return call
+    return run_scan
 
 
 @pytest.fixture

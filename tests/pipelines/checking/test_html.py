@@ -84,15 +84,6 @@ def test_a_report_shows_every_task_type_and_has_no_external_resources(task_type:
     assert "default-src 'none'" in text
 
 
-def test_a_language_of_one_text_in_ten_thousand_is_more_than_nothing(tmp_path: Path) -> None:
-    russian = [f"Сегодня в городе снова идёт дождь, записка номер {number}" for number in range(10_001)]
-    texts = [*russian, "The train to the airport leaves every morning at seven"]
-    tables = clean_tables("Classification")
-    frame = pl.DataFrame({"text": texts, "label": [0, 1] * 5_001})
-    _, page = page_of(write_dataset(tmp_path / "set", {"default": tables["default"] | {"test": frame}}), tmp_path / "r")
-    assert "en <0.01 %" in page.text
-
-
 def test_values_of_the_data_are_shown_as_text(tmp_path: Path) -> None:
     texts = [HOSTILE, HOSTILE, "&amp;", "\u202eturned", None, "\u202eturned"]
     table = pl.DataFrame({"sentences": texts, "labels": ["a", HOSTILE, "b", "b", "b", "</style>"], "<b>": [1] * 6})
