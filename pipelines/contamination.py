@@ -72,8 +72,10 @@ def _index(options: argparse.Namespace) -> int:
     with show_stages("index"):
         names = options.names or (["all"] if options.all_built else [])
         if bool(names) == bool(options.mteb):
-            what = "name datasets, or pass --all-built" + ", and no --mteb" * bool(names)
-            raise UsageError(what, todo="embedding-datasets contamination index --help")
+            raise UsageError(
+                "name datasets, or pass --all-built" + ", and no --mteb" * bool(names),
+                todo="embedding-datasets contamination index --help",
+            )
         if options.mteb and (options.splits or options.task or options.map or options.subset or options.language):
             raise UsageError(
                 "with --mteb, splits, subsets, columns and types are mteb's", todo="leave these options out"
@@ -132,16 +134,16 @@ def _write(scan: Scan, summaries: list[TableSummary], options: argparse.Namespac
     from pipelines.decontamination import clean, pages, scans
     from pipelines.decontamination.engines import Engine
 
-    lines = []
-    if options.matches:
-        scans.write_matches(scan, options.matches)
-        lines.append(f"{options.matches}: every match")
-    if options.flag:
-        scans.write_flags(scan, options.flag)
-        lines.append(f"{options.flag}: the rows of the benchmarks that were found")
-    if options.html:
-        pages.write(options.html, scan, summaries)
-        lines.append(f"{options.html}: a page to read in a browser")
+    outputs = (
+        (options.matches, partial(scans.write_matches, scan), "every match"),
+        (options.flag, partial(scans.write_flags, scan), "the rows of the benchmarks that were found"),
+        (options.html, partial(pages.write, scan=scan, summaries=summaries), "a page to read in a browser"),
+    )
+    lines = list[str]()
+    for path, write, what in outputs:
+        if path:
+            write(path)
+            lines.append(f"{path}: {what}")
     if options.clean:
         cleaned = clean.write_clean(
             [*(file for file, _ in scan.corpus.files), *scan.corpus.empty],

@@ -186,8 +186,9 @@ def _label_text(value: Any) -> str | None:
 
 def row_error(file: str, row: int, what: str, *, found: str, expected: str, todo: str) -> SourceError:
     """The error for a row that cannot be read. Rows are numbered from 0, as in matches; -1 is the header."""
-    where = f"{file}, row {row}" if row >= 0 else f"{file}, header"
-    return SourceError(what, where=where, found=found, expected=expected, todo=todo)
+    return SourceError(
+        what, where=f"{file}, row {row}" if row >= 0 else f"{file}, header", found=found, expected=expected, todo=todo
+    )
 
 
 def shorten_json(value: Any) -> str:
@@ -215,7 +216,7 @@ def table_texts(file: str, layout: Any, first_row: int, table: pa.Table) -> Text
     texts = pl.concat(frames)
     if not (texts["row"].diff() >= 0).all():
         texts = texts.sort("row", maintain_order=True)
-    labels = _labels(rows, pl.Series(table[layout.label])) if layout.label else no_labels()
+    labels = _labels(rows, pl.Series(table[layout.label])) if layout.label else pl.DataFrame(schema=LABEL_SCHEMA)
     return TextBatch(file, texts, labels, unread, len(table))
 
 
@@ -252,13 +253,8 @@ def _column_texts(file: str, rows: pl.Series, values: pl.Series, unread: Unread,
 
 def _labels(rows: pl.Series, values: pl.Series) -> pl.DataFrame:
     if isinstance(values.dtype, pl.Struct | pl.Object | pl.Binary):
-        return no_labels()
+        return pl.DataFrame(schema=LABEL_SCHEMA)
     if isinstance(values.dtype, pl.Categorical | pl.Enum):
         values = values.cast(pl.String)
     labels = label_texts(values).cast(pl.String)
     return pl.DataFrame({"row": rows, "label": labels}, schema=LABEL_SCHEMA).drop_nulls()
-
-
-def no_labels() -> pl.DataFrame:
-    """The labels of rows that have none."""
-    return pl.DataFrame(schema=LABEL_SCHEMA)

@@ -13,12 +13,10 @@ import polars as pl
 from builders import limits, tasks
 from builders.catalogue import Definition
 from builders.errors import ReleaseError, SourceError, UsageError
-from builders.tasks import layouts
 from cards.kinds import KINDS, SAMPLE
 from cards.manifest import SEVERITIES, Finding, Manifest
 from pipelines.audit import integrity, quality
 from pipelines.audit.findings import FindingRows
-from pipelines.audit.quality import declare_by_design, explain_findings
 from pipelines.audit.rules import FILE as RULES
 from pipelines.audit.rules import NO_RULES, Rules, find_violations, propose_rules, weigh
 from pipelines.audit.tables import Frames, count_rows
@@ -40,7 +38,6 @@ from pipelines.process import installation
 from pipelines.process.safe_text import first_line
 from pipelines.release import fingerprint, folder
 from pipelines.release.finding_files import reported_before
-from pipelines.release.folder import require_manifest, verify_release
 from pipelines.release.loading import find_loading_faults
 from pipelines.release.resolution import CARD
 from pipelines.release.statements import Verified, contradictions, describe_statement
@@ -91,7 +88,7 @@ def check_release(
     """
     manifest, definition = define_release(release_dir)
     task = definition.dataset.task
-    problems = verify_release(release_dir, manifest)
+    problems = folder.verify_release(release_dir, manifest)
     rows: Frames = {} if problems else folder.open_tables(release_dir, manifest.tables)
     loading = _loading_faults(release_dir, manifest, fetched)
     loaded = {fault.partition(" would be loaded ")[0] for fault in loading}  # files that both name are named once
@@ -114,10 +111,10 @@ def check_release(
             )
     version = definition.dataset.versions.get(manifest.version)
     if version and not manifest.sample:
-        findings = explain_findings(findings, version.known)
+        findings = quality.explain_findings(findings, version.known)
     learned, sentences = profiler(task, rows) if profiler and audited else ([], [])
     found, notes = found + learned, notes + sentences
-    findings = declare_by_design(findings + [rows.finding for rows in learned], definition.dataset.by_design)
+    findings = quality.declare_by_design(findings + [rows.finding for rows in learned], definition.dataset.by_design)
     head = {
         "dataset": manifest.dataset,
         "version": manifest.version,
@@ -156,10 +153,11 @@ def _check_without_builder(
 
     Raises ReleaseError for data files that are not those of the manifest.
     """
-    manifest = require_manifest(release_dir)
-    if damage := verify_release(release_dir, manifest):
-        found, todo = "; ".join(damage), "build or fetch it again"
-        raise ReleaseError("the release is damaged", where=str(release_dir), found=found, todo=todo)
+    manifest = folder.require_manifest(release_dir)
+    if damage := folder.verify_release(release_dir, manifest):
+        raise ReleaseError(
+            "the release is damaged", where=str(release_dir), found="; ".join(damage), todo="build or fetch it again"
+        )
     problems = _loading_faults(release_dir, manifest, fetched) + folder.edited_documents(release_dir, manifest)
     problems += contradictions(statement.statement, release_dir, manifest) if statement else []
     notes = [describe_statement(statement)] if statement else []
@@ -310,8 +308,11 @@ def read_frames(
 def _require_one(name: str, datasets: Sequence[ForeignDataset]) -> None:
     if len(datasets) > 1:
         subsets = [dataset.subset for dataset in datasets]
-        what = f"{name} has several subsets: check one at a time"
-        raise UsageError(what, found=", ".join(subsets), todo=f"name one: subset={subsets[0]!r}")
+        raise UsageError(
+            f"{name} has several subsets: check one at a time",
+            found=", ".join(subsets),
+            todo=f"name one: subset={subsets[0]!r}",
+        )
 
 
 def check_foreign(
@@ -341,7 +342,7 @@ def check_foreign(
 def _describe_tables(dataset: ForeignDataset) -> list[dict[str, Any]]:
     """Location, rows and columns of every table, under the dataset's own names; a table that several splits share occurs once."""
     tables: dict[tuple[str, str], dict[str, Any]] = {}
-    for layout in layouts(dataset.task):
+    for layout in tasks.layouts(dataset.task):
         for split, frame in dataset.frames.get(layout.config, {}).items():
             own = dataset.own_locations[layout.config, split]
             # Of queries that splits share, each has those that it judges.
@@ -393,8 +394,11 @@ def check_target(
         ]
     else:
         if statement is not None:
-            todo = "leave out --statement, or name a release of this package"
-            raise UsageError("a statement is about a release", where=target.name, todo=todo)
+            raise UsageError(
+                "a statement is about a release",
+                where=target.name,
+                todo="leave out --statement, or name a release of this package",
+            )
         name = dataset_name(target, path)
         results = check_dataset(path, name, options, language_sample=language_sample, single=single)
     for result in results:

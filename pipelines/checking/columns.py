@@ -12,14 +12,12 @@ types have the same columns.
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from builders import tasks
 from builders.errors import SourceError, UsageError
-from builders.tasks import EVALUATED, TYPES, Layout
 from cards.manifest import Finding
 from pipelines.audit.findings import table_finding
 from pipelines.audit.tables import Frames
@@ -35,23 +33,17 @@ NUMBERS_ALLOWED = {
 }
 
 
-@dataclass(frozen=True)
-class FittedTable:
-    """A table with the columns of its task. findings: its defects. notes: what was ignored or interpreted differently."""
-
-    frame: pl.LazyFrame
-    findings: tuple[Finding, ...]
-    notes: tuple[str, ...]
-
-
 def is_list(dtype: Any) -> bool:
     """Whether a polars type is a list type."""
     return isinstance(dtype, pl.List | pl.Array)
 
 
-def fit_table(layout: Layout, location: Location, frame: pl.LazyFrame, *, keep_id: bool = False) -> FittedTable:
-    """A table with the columns and types of a layout. `label` keeps its type: see number_labels. keep_id: also a column `id` that
-    the layout does not have.
+def fit_table(
+    layout: tasks.Layout, location: Location, frame: pl.LazyFrame, *, keep_id: bool = False
+) -> tuple[pl.LazyFrame, list[Finding], list[str]]:
+    """A table with the columns and types of a layout, its defects, and notes: what was ignored or interpreted differently.
+
+    `label` keeps its type: see number_labels. keep_id: also a column `id` that the layout does not have.
 
     Columns that cannot be converted stay as they are, and audit.integrity reports them. A table of labelled texts keeps its other
     columns, as numbers or strings without nulls: they may tell the label.
@@ -90,7 +82,7 @@ def fit_table(layout: Layout, location: Location, frame: pl.LazyFrame, *, keep_i
         findings += [table_finding("unexpected_column", *location, column) for column in others]
     elif others:
         notes.append(f"{location[0]}: ignored columns {', '.join(others)}")
-    if any(layout is kind.layouts[0] for kind in EVALUATED.values() if kind.label):
+    if any(layout is kind.layouts[0] for kind in tasks.EVALUATED.values() if kind.label):
         # Their own ids need not be unique, so they name no rows; but they may tell the label.
         columns |= {
             "_id" if name == "id" else name: other
@@ -99,7 +91,7 @@ def fit_table(layout: Layout, location: Location, frame: pl.LazyFrame, *, keep_i
         }
     if keep_id and "id" in others:
         columns["id"] = pl.col("id").cast(pl.String)
-    return FittedTable(frame.select(**columns), tuple(findings), tuple(notes))
+    return frame.select(**columns), findings, notes
 
 
 def _other_column(name: str, dtype: Any) -> pl.Expr | None:
@@ -167,9 +159,10 @@ def parse_column_map(texts: Sequence[str]) -> dict[str, str]:
     for text in texts:
         ours, _, theirs = text.partition("=")
         if not ours or not theirs:
-            what = f"--map {text!r} does not name two columns"
             raise UsageError(
-                what, expected="our column = the column in the file", todo="write it so: --map text=sentence"
+                f"--map {text!r} does not name two columns",
+                expected="our column = the column in the file",
+                todo="write it so: --map text=sentence",
             )
         if ours in columns or theirs in columns.values():
             twice = ours if ours in columns else theirs
@@ -196,12 +189,17 @@ def rename_columns(tables: Tables, columns: Mapping[str, str], task: str | None 
     for own, other in columns.items():
         if own not in ours:
             of_task = f"a column of {task}" if task else "a column of a task type"
-            todo = "write our column first, then the one in the file: --map text=sentence"
-            raise UsageError(f"--map {own}={other}: {own!r} is not {of_task}", expected=", ".join(ours), todo=todo)
+            raise UsageError(
+                f"--map {own}={other}: {own!r} is not {of_task}",
+                expected=", ".join(ours),
+                todo="write our column first, then the one in the file: --map text=sentence",
+            )
         if other not in theirs:
-            found = ", ".join([*theirs][:SHOWN]) + (", ..." if len(theirs) > SHOWN else "")
-            todo = "write our column first, then one of these: --map text=sentence"
-            raise UsageError(f"--map {own}={other}: no table has a column {other!r}", found=found, todo=todo)
+            raise UsageError(
+                f"--map {own}={other}: no table has a column {other!r}",
+                found=", ".join([*theirs][:SHOWN]) + (", ..." if len(theirs) > SHOWN else ""),
+                todo="write our column first, then one of these: --map text=sentence",
+            )
     renamed = {
         config: {split: _rename(frame, columns) for split, frame in splits.items()} for config, splits in tables.items()
     }
@@ -215,7 +213,7 @@ def rename_columns(tables: Tables, columns: Mapping[str, str], task: str | None 
 
 
 def _task_columns(task: str | None) -> list[str]:
-    types = [TYPES[task]] if task else TYPES.values()
+    types = [tasks.TYPES[task]] if task else tasks.TYPES.values()
     return list(
         dict.fromkeys(column for task_type in types for layout in task_type.layouts for column in layout.columns)
     )
@@ -338,15 +336,17 @@ def _name_labels(labels: pl.Series, counts: pl.DataFrame) -> tuple[str, ...]:
 # Types with several tables are recognised by their configs, types with one table by its columns.
 REQUIRED_CONFIGS = {
     name: tuple(layout.config for layout in task_type.layouts)
-    for name, task_type in EVALUATED.items()
+    for name, task_type in tasks.EVALUATED.items()
     if len(task_type.layouts) > 1
 }
 REQUIRED_COLUMNS = {
     name: tuple(column for column in (*task_type.layouts[0].text, task_type.label) if column)
-    for name, task_type in TYPES.items()
+    for name, task_type in tasks.TYPES.items()
     if len(task_type.layouts) == 1
 }
-[QRELS_COLUMNS] = (frozenset(layout.columns) for layout in EVALUATED["Retrieval"].layouts if layout.config == "qrels")
+[QRELS_COLUMNS] = (
+    frozenset(layout.columns) for layout in tasks.EVALUATED["Retrieval"].layouts if layout.config == "qrels"
+)
 LANGUAGE_PAIR = re.compile(r"([a-z]{2,3})(?:[_-][A-Z][a-z]{3})?-([a-z]{2,3})(?:[_-][A-Z][a-z]{3})?")
 
 
@@ -379,7 +379,7 @@ def infer_type(name: str, configs: Mapping[str, str], tables: Frames, requested:
         )
     columns = columns_of(tables[name])
     if requested:
-        matches = requested in REQUIRED_COLUMNS and set(TYPES[requested].layouts[0].text) & columns.keys()
+        matches = requested in REQUIRED_COLUMNS and set(tasks.TYPES[requested].layouts[0].text) & columns.keys()
         return requested if matches else None
     types = _matching_types(columns, name)
     if len(types) > 1:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from glob import has_magic
 from importlib import import_module
 from importlib.util import find_spec
-from itertools import chain, compress, repeat
+from itertools import chain, compress, islice, repeat
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote
@@ -37,17 +37,22 @@ from pipelines.checking.data_files import (
     list_local_files,
     open_bytes,
     open_output,
+    open_stream,
 )
 from pipelines.checking.rows import (
     BOM,
     FIX_LINE,
+    HEAD_LINES,
+    HEADER,
     SEPARATORS,
     TEXT,
     Layout,
+    Record,
+    choose_columns,
+    csv_layout,
     find_group_borders,
-    find_line_borders,
     in_batches,
-    infer_layout,
+    json_layout,
     list_names,
     open_arrow,
     open_parquet,
@@ -55,10 +60,10 @@ from pipelines.checking.rows import (
     parse_records,
     read_arrow,
     read_groups,
-    read_header,
     read_lines,
     read_records,
     read_rows,
+    table_layout,
 )
 from pipelines.checking.targets import locate_target, resolve_targets
 from pipelines.hub import client, repository
@@ -167,8 +172,14 @@ def parse_texts(file: str, first_row: int, lines: Sequence[bytes], layout: Layou
         try:
             text = line.removeprefix(BOM if row == 0 else b"").decode().rstrip("\r\n")
         except UnicodeDecodeError as error:
-            found = f"byte 0x{error.object[error.start]:02x} at byte {error.start + 1} of the line"
-            raise row_error(file, row, "invalid UTF-8", found=found, expected="UTF-8", todo=FIX_LINE) from error
+            raise row_error(
+                file,
+                row,
+                "invalid UTF-8",
+                found=f"byte 0x{error.object[error.start]:02x} at byte {error.start + 1} of the line",
+                expected="UTF-8",
+                todo=FIX_LINE,
+            ) from error
         collector.add(row, layout.texts[0], text, is_text=True)
     return collector.batch(file, len(lines))
 
@@ -201,8 +212,12 @@ def warc_records(file: DataFile, *, as_stored: bool = False) -> Iterator[tuple[s
     Raises SourceError for other and for truncated data, UsageError without the library.
     """
     if find_spec("warcio") is None:
-        todo = "pip install 'embedding-datasets[warc]'"
-        raise UsageError("WARC is read by the package warcio, which is not installed", where=file.name, todo=todo)
+        raise UsageError(
+            "WARC is read by the package warcio, which is not installed",
+            where=file.name,
+            todo="pip install 'embedding-datasets[warc]'",
+        )
+    failed: type[Exception] = import_module("warcio.exceptions").ArchiveLoadFailed
     try:
         with open_bytes(file) as stream, open_bytes(file) as stored:
             archive = import_module("warcio.archiveiterator").ArchiveIterator(stream)
@@ -215,9 +230,14 @@ def warc_records(file: DataFile, *, as_stored: bool = False) -> Iterator[tuple[s
                     stored.seek(archive.get_record_offset())
                     content = stored.read(archive.get_record_length() + (0 if file.compression else len(b"\r\n\r\n")))
                 yield record.rec_type or "", (content_type or "").lower(), content
-    except (AttributeError, ValueError, EOFError, OSError, zlib.error, _warc_error()) as error:
-        what, todo = "truncated or corrupt WARC", "download it again, or leave it out"
-        raise SourceError(what, where=file.name, found=first_line(error), expected="WARC", todo=todo) from error
+    except (AttributeError, ValueError, EOFError, OSError, zlib.error, failed) as error:
+        raise SourceError(
+            "truncated or corrupt WARC",
+            where=file.name,
+            found=first_line(error),
+            expected="WARC",
+            todo="download it again, or leave it out",
+        ) from error
 
 
 def _require_whole(record: Any) -> None:
@@ -225,16 +245,33 @@ def _require_whole(record: Any) -> None:
         raise ValueError(f"the file ends {record.raw_stream.limit:,} bytes before the end of a record")
 
 
-def _warc_error() -> type[Exception]:
-    error: type[Exception] = import_module("warcio.exceptions").ArchiveLoadFailed
-    return error
-
-
 def _decode(content: bytes, charset: str) -> str:
     try:
         return content.decode(charset, "replace")
     except LookupError:
         return content.decode("utf-8", "replace")
+
+
+def read_header(file: DataFile) -> Record | None:
+    """The header of a file of CSV or TSV; None for an empty file."""
+    return next(read_records(file, chain.from_iterable(read_lines(file)), HEADER), None)
+
+
+def find_line_borders(file: DataFile, size: int) -> Iterator[tuple[int, int]]:
+    """Where a plain file is divided into pieces of at least `size` bytes: offset and row of the first line of each.
+
+    The lines are counted at the speed of the disk.
+    """
+    with open_stream(file) as stream:
+        offset, row, target = 0, 0, size
+        yield offset, row
+        while data := stream.read(PIECE):
+            counted = 0
+            while end := data.find(b"\n", max(counted, target - 1 - offset)) + 1:
+                row, counted, target = row + data.count(b"\n", counted, end), end, offset + end + size
+                if offset + end < file.size:
+                    yield offset + end, row
+            row, offset = row + data.count(b"\n", counted), offset + len(data)
 
 
 def _record_borders(file: DataFile, start: int, size: int) -> list[tuple[int, int]]:
@@ -357,6 +394,27 @@ class Corpus:
     empty: tuple[DataFile, ...] = ()
 
 
+def infer_layout(file: DataFile, requested: Sequence[str]) -> Layout | None:
+    """The layout of a file; None where it has no rows.
+
+    Raises SourceError where the beginning of the file cannot be read, and the errors of `choose_columns`.
+    """
+    match file.format:
+        case "Parquet":
+            with open_parquet(file) as opened:
+                return table_layout(file, opened.schema_arrow, requested)
+        case "Arrow":
+            with open_arrow(file) as (schema, _):
+                return table_layout(file, schema, requested)
+        case "JSON lines" | "JSON":
+            lines = list(islice(chain.from_iterable(read_rows(file)), HEAD_LINES))
+            return json_layout(file.name, lines, requested) if b"".join(lines).strip() else None
+        case "text" | "WARC":
+            return choose_columns(file.name, [TEXT], [TEXT], requested) if file.size else None
+    header = read_header(file)
+    return None if header is None else csv_layout(file.name, header[0], requested)
+
+
 def open_corpus(
     names: Sequence[str],
     columns: Sequence[str] = (),
@@ -376,21 +434,21 @@ def open_corpus(
     found: dict[str, DataFile] = {}
     skipped: dict[str, int] = {}
     for name in names:
-        for listing in _list_name(name, releases):
-            for file in listing.files:
+        for files_of_name, others in _list_name(name, releases):
+            for file in files_of_name:
                 found.setdefault(file.address or str(file.path.resolve()), file)
-            skipped |= listing.skipped
+            skipped |= others
     if not found:
-        what = "no file that a corpus may have"
-        raise SourceError(what, where=", ".join(names), found=_list_files([*skipped]), expected=READABLE)
+        raise SourceError(
+            "no file that a corpus may have", where=", ".join(names), found=_list_files([*skipped]), expected=READABLE
+        )
     if skipped:
         logger.info("files skipped, not in a format of a corpus: %s", _list_files([*skipped]))
     files, empty = list[tuple[DataFile, Layout]](), list[DataFile]()
     partitions: list[Partition] = []
     with stage("dividing the corpus", total=sum(file.size for file in found.values()), unit=BYTES) as advance:
         for file in found.values():
-            layout = infer_layout(file, columns)
-            if layout is None:
+            if (layout := infer_layout(file, columns)) is None:
                 empty.append(file)
             else:
                 files.append((file, layout))
@@ -400,19 +458,21 @@ def open_corpus(
         raise SourceError(
             "the corpus has no rows", where=", ".join(names), found=_list_files(list(found)), todo="name others"
         )
+    present = list_names(list(dict.fromkeys(name for _, layout in files for name in layout.columns)))
     if not any(layout.requested or may_hold_text(name) for _, layout in files for name in layout.texts):
         raise SourceError(
             f"{'the file has' if len(found) == 1 else 'the files have'} no column of texts",
             where=", ".join(names),
-            found=f"columns {list_names(list(dict.fromkeys(name for _, layout in files for name in layout.columns)))}",
+            found=f"columns {present}",
             expected="a column of strings that is not an id, an address or a label",
             todo="name other files, or a column with --text",
         )
     if missing := [name for name in columns if not any(name in layout.texts for _, layout in files)]:
-        what = f"no file has the column {missing[0]!r}"
-        present = list(dict.fromkeys(name for _, layout in files for name in layout.columns))
         raise UsageError(
-            what, where=", ".join(names), found=list_names(present), todo="name another column with --text"
+            f"no file has the column {missing[0]!r}",
+            where=", ".join(names),
+            found=present,
+            todo="name another column with --text",
         )
     numbered = tuple(replace(partition, number=number) for number, partition in enumerate(partitions))
     return Corpus(tuple(files), numbered, skipped, tuple(empty))
@@ -424,10 +484,13 @@ def _list_name(name: str, releases: Path) -> Iterator[Listing]:
     Raises UsageError for a name that means nothing, ReleaseError for a release that has not been built.
     """
     if name.startswith(HUB):
-        match = HUB_NAME.fullmatch(name)
-        if match is None:
-            todo = "name it as the Hub does: hf://datasets/ORG/NAME, hf://datasets/ORG/NAME@REVISION/PATH"
-            raise UsageError("not the name of a dataset on the Hub", where=name, expected=HUB_FORM, todo=todo)
+        if (match := HUB_NAME.fullmatch(name)) is None:
+            raise UsageError(
+                "not the name of a dataset on the Hub",
+                where=name,
+                expected=HUB_FORM,
+                todo="name it as the Hub does: hf://datasets/ORG/NAME, hf://datasets/ORG/NAME@REVISION/PATH",
+            )
         root = name[: match.start("path")] if match["path"] else name
         revision = unquote(match["revision"] or repository.MAIN)
         yield _list_repository(root.rstrip("/"), match["repo"], revision, (match["path"] or "").strip("/"))
@@ -452,9 +515,9 @@ def _list_repository(name: str, repo: str, revision: str, path: str) -> Listing:
     at = repository.require_snapshot(client.connect(), repo, revision)
     close_session()  # it leaves retries to pipelines.hub.client; the next one, which reads the files, is as in a worker
     root = f"{HUB}datasets/{at.repo}@{repository.require_commit(repo, at)}"
-    listing = list_addressed_files(f"{root}/{path}".rstrip("/"))
-    files = (replace(file, name=file.name.replace(root, name, 1)) for file in listing.files)
-    return Listing(tuple(files), {each.replace(root, name, 1): size for each, size in listing.skipped.items()})
+    files, skipped = list_addressed_files(f"{root}/{path}".rstrip("/"))
+    renamed = [replace(file, name=file.name.replace(root, name, 1)) for file in files]
+    return renamed, {each.replace(root, name, 1): size for each, size in skipped.items()}
 
 
 def _list_files(names: Sequence[str]) -> str:

@@ -85,8 +85,12 @@ def resolve_tables(
     else:
         files = _resolve_without_configs(paths, where)
     if unsupported := _unsupported_files(files):
-        what = "a data file is in a format that is not supported"
-        raise SourceError(what, where=where, found=unsupported[0], expected=", ".join(NAMES))
+        raise SourceError(
+            "a data file is in a format that is not supported",
+            where=where,
+            found=unsupported[0],
+            expected=", ".join(NAMES),
+        )
     return files
 
 
@@ -239,8 +243,12 @@ def open_stream(data_file: "DataFile", start: int = 0) -> Iterator[Stream]:
     try:
         file = open_native(data_file)
     except OSError as error:
-        todo = "see that it exists and that you may read it"
-        raise SourceError("cannot read the file", where=name, found=str(error)[:200], todo=todo) from error
+        raise SourceError(
+            "cannot read the file",
+            where=name,
+            found=str(error)[:200],
+            todo="see that it exists and that you may read it",
+        ) from error
     with file:
         file.seek(start)
         with ExitStack() as stack:
@@ -307,12 +315,8 @@ class DataFile:
     address: str = ""
 
 
-@dataclass(frozen=True)
-class Listing:
-    """The files that a name leads to, by path; and the size of each that is skipped, by its name."""
-
-    files: tuple[DataFile, ...]
-    skipped: Mapping[str, int]
+# The files that a name leads to, by path; and the size of each that is skipped, by its name.
+Listing = tuple[list[DataFile], dict[str, int]]
 
 
 def list_local_files(name: str) -> Listing:
@@ -327,7 +331,7 @@ def list_local_files(name: str) -> Listing:
             skipped[str(path)] = path.stat().st_size
         else:
             files.setdefault(path.resolve(), found)
-    return Listing(tuple(files.values()), skipped)
+    return [*files.values()], skipped
 
 
 def list_addressed_files(name: str) -> Listing:
@@ -344,7 +348,7 @@ def list_addressed_files(name: str) -> Listing:
             skipped[each.address] = each.size
         else:
             files.append(found)
-    return Listing(tuple(files), skipped)
+    return files, skipped
 
 
 def data_format(name: str) -> tuple[Format, Compression] | None:
@@ -406,8 +410,11 @@ def _paths(name: str) -> list[tuple[Path, Path, Kind]]:
         file for found in matches for file in (_below(found) if found.is_dir() else [found] if found.is_file() else [])
     ]
     if not files:
-        todo = "see that the folder is right, and that the shell leaves the glob alone: put it in quotes"
-        raise UsageError("the glob matches no file", where=name, todo=todo)
+        raise UsageError(
+            "the glob matches no file",
+            where=name,
+            todo="see that the folder is right, and that the shell leaves the glob alone: put it in quotes",
+        )
     return [(base, file, "glob") for file in dict.fromkeys(files)]
 
 
@@ -450,8 +457,12 @@ def _local_file(base: Path, path: Path, kind: Kind) -> DataFile | None:
     try:
         return describe_file(path, path.as_posix(), relative, _identity(path), root, is_named=kind == "file")
     except OSError as error:
-        found, todo = error.strerror or str(error), "see that it exists and that you may read it"
-        raise SourceError("cannot read the file", where=str(path), found=found, todo=todo) from error
+        raise SourceError(
+            "cannot read the file",
+            where=str(path),
+            found=error.strerror or str(error),
+            todo="see that it exists and that you may read it",
+        ) from error
 
 
 def is_text(text: str) -> bool:
@@ -479,9 +490,13 @@ def require_unchanged(file: DataFile) -> None:
 
 def file_changed(file: DataFile, found: str, expected: str) -> SourceError:
     """The error for a file that has other bytes than before."""
-    todo = "run it again when nothing writes to the file, which all nodes of a cluster see; nothing was written of this run"
-    what = "the file was changed while it was read"
-    return SourceError(what, where=file.name, found=found, expected=expected, todo=todo)
+    return SourceError(
+        "the file was changed while it was read",
+        where=file.name,
+        found=found,
+        expected=expected,
+        todo="run it again when nothing writes to the file, which all nodes of a cluster see; nothing was written of this run",
+    )
 
 
 def _check_content(file: DataFile) -> None:

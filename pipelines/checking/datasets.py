@@ -67,11 +67,13 @@ def find_files(path: Path, subsets: Sequence[str] = ()) -> DatasetFiles:
     """
     if path.is_file():
         if extension(path.name) is None:
-            todo = (
-                "convert it to one of these (a .txt is a .tsv if its first line names the columns, such as text<TAB>label), or"
-                " name a folder, ORG/NAME@REVISION or a dataset"
+            raise SourceError(
+                "not a data file",
+                where=str(path),
+                expected=", ".join(NAMES),
+                todo="convert it to one of these (a .txt is a .tsv if its first line names the columns, such as text<TAB>label), "
+                "or name a folder, ORG/NAME@REVISION or a dataset",
             )
-            raise SourceError("not a data file", where=str(path), expected=", ".join(NAMES), todo=todo)
         return DatasetFiles(path, path.parent, {"default": {split_of_file(path.name): [path.name]}}, {})
     paths = list_files(path)
     card = limits.read_at_most(path / CARD, limits.MAX_CARD) if CARD in paths else b""
@@ -262,8 +264,11 @@ def declared_languages(front_matter: Mapping[str, Any], requested: tuple[str, ..
     for code in requested:
         if code.split("-")[0] not in LANGUAGES:
             near = codes.get(code.lower().split("-")[0])
-            todo = (f"did you mean {near!r}? " if near else "") + "use mteb's notation: rus-Cyrl"
-            raise UsageError(f"unknown language {code!r}", expected=", ".join(sorted(LANGUAGES)), todo=todo)
+            raise UsageError(
+                f"unknown language {code!r}",
+                expected=", ".join(sorted(LANGUAGES)),
+                todo=(f"did you mean {near!r}? " if near else "") + "use mteb's notation: rus-Cyrl",
+            )
     declared = front_matter.get("language") or []
     short = [str(name).lower().split("-")[0] for name in (declared if isinstance(declared, list) else [declared])]
     return requested or tuple(dict.fromkeys(code for name in short if (code := codes.get(name, name)) in LANGUAGES))
@@ -295,21 +300,21 @@ def _read_subset(
         for split, frame in tables.get(config, {}).items():
             schema = frame.collect_schema()
             schemas[config, split] = {name: type_name(dtype) or str(dtype) for name, dtype in schema.items()}
-            table = fit_table(layout, (config, split), frame, keep_id=options.keep_ids)
-            fitted.setdefault(layout.config, {})[split] = table.frame
-            findings += table.findings
-            notes += [note for note in table.notes if note not in notes]
+            table, defects, remarks = fit_table(layout, (config, split), frame, keep_id=options.keep_ids)
+            fitted.setdefault(layout.config, {})[split] = table
+            findings += defects
+            notes += [remark for remark in remarks if remark not in notes]
     if task_type in REQUIRED_CONFIGS:
         splits = tuple(next(fitted[part] for part in ("qrels", "queries", "corpus", "top_ranked") if part in fitted))
         frames, own_locations, remarks = _share_tables(fitted, configs, splits)
         task, notes = TASKS[task_type](splits=splits), [*notes, *remarks]
     else:
         config = configs["default"]
-        task, table_frames, defects = _single_table_task(task_type, config, fitted["default"], languages, options)
+        task, table_frames, of_labels = _single_table_task(task_type, config, fitted["default"], languages, options)
         [layout] = tasks.layouts(task)
         frames = {layout.config: table_frames}
         own_locations = {(layout.config, split): (config, split) for split in task.splits}
-        findings += defects
+        findings += of_labels
     return ForeignDataset("", task, frames, languages, own_locations, schemas, {}, tuple(findings), tuple(notes))
 
 

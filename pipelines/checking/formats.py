@@ -122,8 +122,11 @@ def unreadable_file(files: Sequence[Path], error: Exception) -> SourceError:
                 expected=file_format,
                 todo="correct the file; if it is not yours, download it again, and if it is unchanged, tell its publisher",
             )
-    where = ", ".join(map(str, files[:4])) + (", ..." if len(files) > 4 else "")
-    return SourceError("cannot read the rows of a table", where=where, found=first_line(error))
+    return SourceError(
+        "cannot read the rows of a table",
+        where=", ".join(map(str, files[:4])) + (", ..." if len(files) > 4 else ""),
+        found=first_line(error),
+    )
 
 
 def _format(file: Path) -> str:

@@ -70,8 +70,11 @@ def _class_name(value: object) -> str | None:
 def _as_lazy(value: Any, where: str) -> pl.LazyFrame:
     name = _class_name(value)
     if name == "datasets.IterableDataset":
-        todo = "load it without streaming=True, or take its rows: datasets.Dataset.from_list(list(dataset))"
-        raise UsageError("an iterable dataset cannot be checked", where=where, todo=todo)
+        raise UsageError(
+            "an iterable dataset cannot be checked",
+            where=where,
+            todo="load it without streaming=True, or take its rows: datasets.Dataset.from_list(list(dataset))",
+        )
     if name is None:
         raise UsageError("not a table", where=where, found=_describe(value), expected=EXPECTED)
     try:

@@ -26,11 +26,10 @@ from cards.render import CARDS
 from cards.statistics import to_json
 from pipelines.audit import statistics
 from pipelines.audit.findings import EXAMPLES, NOTE_COLUMNS, OWN_COLUMNS, FindingRows, list_rows
-from pipelines.audit.statistics import count_labels
 from pipelines.audit.tables import JUDGED_TABLES, Frames, count_rows, model_input
 from pipelines.audit.texts import PATTERNS
 from pipelines.checking.checks import CheckResult
-from pipelines.checking.text import group_name
+from pipelines.checking.text import group_name, heading
 from pipelines.checking.verdict import badge
 from pipelines.process.html import write_page
 from pipelines.process.safe_text import mask_tokens
@@ -82,7 +81,7 @@ def section(result: CheckResult) -> dict[str, Any]:
     severities = [finding.severity for finding in result.findings if not finding.by_design]
     return {
         "report": report,
-        "name": " ".join(filter(None, (report["dataset"], report["subset"], report["version"]))),
+        "name": heading(report),
         "badge": badge(report["verdict"]["state"], sample=report["sample"]),
         "counts": {severity: severities.count(severity) for severity in SEVERITIES},
         "findings": [
@@ -266,7 +265,7 @@ def _bars(bins: pl.Series, names: Sequence[str]) -> tuple[Bar, ...]:
 
 
 def _label_chart(task: tasks.Task, frame: pl.LazyFrame, column: str) -> Chart:
-    counts = count_labels(frame, column)
+    counts = statistics.count_labels(frame, column)
     by_name = {_readable(label_name(task, label)): n for label, n in counts.items()}
     frequent = sorted(by_name.items(), key=lambda item: -item[1])
     highest = frequent[0][1]

@@ -6,7 +6,6 @@ lower case.
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -38,16 +37,10 @@ MAX_KINDS = 2  # of labels of a pair that says whether its sides are the same
 Parts = dict[str, dict[str, pl.LazyFrame]]  # part of a task (`default`, or `corpus`, ...) -> split -> frame
 
 
-@dataclass(frozen=True)
-class Columns:
-    """The columns of a table: their types, and their names by the name in lower case."""
-
-    types: Mapping[str, Any]
-    names: Mapping[str, str]
-
-    def first(self, candidates: tuple[str, ...]) -> str | None:
-        """The name of the first of some columns that the table has."""
-        return next((self.names[name] for name in candidates if name in self.names), None)
+def _first(types: pl.Schema, candidates: tuple[str, ...]) -> str | None:
+    """The name of the first of some columns that a table has, in any case."""
+    names = {name.lower(): name for name in reversed(types.names())}
+    return next((names[name] for name in candidates if name in names), None)
 
 
 def translate(tables: Frames, requested: str | None, is_known: Callable[..., bool]) -> tuple[Tables, list[str]]:
@@ -59,13 +52,11 @@ def translate(tables: Frames, requested: str | None, is_known: Callable[..., boo
     notes = []
     for config, splits in tables.items():
         types = next(iter(splits.values())).collect_schema()
-        columns = Columns(types, {name.lower(): name for name in reversed(types.names())})
-        own = (
-            "negative_kinds" in types or not {"query", "positives"} <= columns.names.keys()
-        )  # not only named like ours
+        # Not only named like ours.
+        own = "negative_kinds" in types or not (_first(types, ("query",)) and _first(types, ("positives",)))
         readers = () if own and is_known(config, splits, requested) else (_read_training, _read_pairs, _read_texts)
         for read in readers:
-            found = read(splits, columns, requested)
+            found = read(splits, types, requested)
             if found is not None and requested in (None, found[0]):
                 task, parts, words = found
                 prefix = "" if config == "default" else f"{config}-"
@@ -80,24 +71,24 @@ def translate(tables: Frames, requested: str | None, is_known: Callable[..., boo
 Found = tuple[str, Parts, str] | None  # the task type, its tables, and in words what was read as what
 
 
-def _read_training(splits: Mapping[str, pl.LazyFrame], columns: Columns, requested: str | None) -> Found:
+def _read_training(splits: Mapping[str, pl.LazyFrame], types: pl.Schema, requested: str | None) -> Found:
     """Training pairs and triplets: of sentence-transformers, FlagEmbedding, MEDI; lists without a train split are candidates."""
-    query, positive = columns.first(QUERY), columns.first(POSITIVE)
+    query, positive = _first(types, QUERY), _first(types, POSITIVE)
     if query is None or positive is None:
         return None
-    negatives = [name for name in columns.types if NEGATIVE.fullmatch(name.lower())]
+    negatives = [name for name in types if NEGATIVE.fullmatch(name.lower())]
     others = f"{', '.join(negatives)} as its negatives" if negatives else "without negatives"
     words = f"{query} as the query, {positive} as its positives, {others}"
-    instructed = _is_list_of_texts(columns.types[query])
+    instructed = _is_list_of_texts(types[query])
     if instructed:  # MEDI: each text follows its instruction, in a list of two
         words += ", without the instructions before them"
     texts = {
         "query": pl.col(query).list.last() if instructed else pl.col(query).cast(pl.String),
-        "positives": _as_list(columns, [positive], instructed=instructed),
-        "negatives": _as_list(columns, negatives, instructed=instructed),
+        "positives": _as_list(types, [positive], instructed=instructed),
+        "negatives": _as_list(types, negatives, instructed=instructed),
     }
     rows = {split: frame.select(**texts) for split, frame in splits.items()}
-    in_lists = _is_list_of_texts(columns.types[positive]) and not instructed
+    in_lists = _is_list_of_texts(types[positive]) and not instructed
     if in_lists and negatives and requested != "Contrastive" and not any("train" in split.lower() for split in splits):
         return "Reranking", _list_candidates(rows), words
     kinds = pl.lit("provided").repeat_by(pl.col("negatives").list.len())
@@ -111,11 +102,11 @@ def _is_list_of_texts(kind: Any) -> bool:
     return isinstance(kind, pl.List | pl.Array) and kind.inner == pl.String
 
 
-def _as_list(columns: Columns, names: list[str], *, instructed: bool) -> pl.Expr:
+def _as_list(types: pl.Schema, names: list[str], *, instructed: bool) -> pl.Expr:
     """The texts of some columns, of single texts or of lists, as one list. instructed: each is the last of its list."""
     parts = []
     for name in names:
-        if columns.types[name].is_nested() and not instructed:
+        if types[name].is_nested() and not instructed:
             parts.append(pl.col(name).cast(pl.List(pl.String)))
         else:
             text = pl.col(name).list.last() if instructed else pl.col(name).cast(pl.String)
@@ -149,14 +140,14 @@ def _list_candidates(splits: Mapping[str, pl.LazyFrame]) -> Parts:
     return parts
 
 
-def _read_pairs(splits: Mapping[str, pl.LazyFrame], columns: Columns, requested: str | None) -> Found:
+def _read_pairs(splits: Mapping[str, pl.LazyFrame], types: pl.Schema, requested: str | None) -> Found:
     """Pairs of texts under other names: scored, labelled as the same or not, or with more labels, as texts of two lines."""
-    first, second, judged = columns.first(FIRST), columns.first(SECOND), columns.first(JUDGED)
+    first, second, judged = _first(types, FIRST), _first(types, SECOND), _first(types, JUDGED)
     if first is None or second is None or judged is None:
         return None
     names = {"sentence1": first, "sentence2": second}
     words = f"{first} and {second} as the sides, {judged} as "
-    kind = columns.types[judged]
+    kind = types[judged]
     inner = kind.inner if isinstance(kind, pl.List) else kind
     values = pl.concat([frame.select(value=pl.col(judged)) for frame in splits.values()])
     values = values.explode("value") if isinstance(kind, pl.List) else values
@@ -175,12 +166,12 @@ def _read_pairs(splits: Mapping[str, pl.LazyFrame], columns: Columns, requested:
     return "Classification", {"default": rows}, f"{first} and {second} as a text of two lines, {judged} as the label"
 
 
-def _read_texts(splits: Mapping[str, pl.LazyFrame], columns: Columns, requested: str | None) -> Found:
+def _read_texts(splits: Mapping[str, pl.LazyFrame], types: pl.Schema, requested: str | None) -> Found:
     """Texts with labels under other names."""
-    text, label = columns.first(TEXT), columns.first(LABEL)
-    if text is None or label is None or text == label or columns.types[text] != pl.String:
+    text, label = _first(types, TEXT), _first(types, LABEL)
+    if text is None or label is None or text == label or types[text] != pl.String:
         return None
-    several = isinstance(columns.types[label], pl.List)
+    several = isinstance(types[label], pl.List)
     task = "MultilabelClassification" if several else "Classification"
     if requested == "Clustering":
         return "Clustering", {"default": _select(splits, {"sentences": text, "labels": label})}, f"{text}, {label}"

@@ -16,8 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from itertools import chain, islice
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 import polars as pl
@@ -33,6 +32,7 @@ from builders.reading.values import shorten
 from builders.spec import Raw
 from pipelines.checking.batches import (
     BATCH_ROWS,
+    LABEL_SCHEMA,
     LABELS,
     TEXT_SCHEMA,
     Collector,
@@ -40,7 +40,6 @@ from pipelines.checking.batches import (
     Unread,
     holds_strings,
     may_hold_text,
-    no_labels,
     row_error,
     shorten_json,
     table_texts,
@@ -81,28 +80,16 @@ def read_lines(
                 yield data
 
         def too_large(lines_before: int) -> SourceError:
-            found, expected = f"more than {limits.MAX_RECORD:,} bytes", f"at most {limits.MAX_RECORD:,} bytes"
-            what, todo = "a line is too large", "see that the file has line ends, or leave it out"
-            return row_error(file.name, first_row + lines_before, what, found=found, expected=expected, todo=todo)
+            return row_error(
+                file.name,
+                first_row + lines_before,
+                "a line is too large",
+                found=f"more than {limits.MAX_RECORD:,} bytes",
+                expected=f"at most {limits.MAX_RECORD:,} bytes",
+                todo="see that the file has line ends, or leave it out",
+            )
 
         yield from split_lines(pieces(), too_large)
-
-
-def find_line_borders(file: DataFile, size: int) -> Iterator[tuple[int, int]]:
-    """Where a plain file is divided into pieces of at least `size` bytes: offset and row of the first line of each.
-
-    The lines are counted at the speed of the disk.
-    """
-    with open_stream(file) as stream:
-        offset, row, target = 0, 0, size
-        yield offset, row
-        while data := stream.read(PIECE):
-            counted = 0
-            while end := data.find(b"\n", max(counted, target - 1 - offset)) + 1:
-                row, counted, target = row + data.count(b"\n", counted, end), end, offset + end + size
-                if offset + end < file.size:
-                    yield offset + end, row
-            row, offset = row + data.count(b"\n", counted), offset + len(data)
 
 
 SHOWN = 30  # columns that an error lists
@@ -160,6 +147,7 @@ HEADER = -1  # the row of the header, as `read_records` counts
 FIX_ROW = "fix the row, or leave the file out"
 BOM = b"\xef\xbb\xbf"
 Record = tuple[list[str], bytes]  # the fields, and the bytes of the record with its line end
+Fields = TypeVar("Fields")
 
 SEPARATORS = {"CSV": ",", "TSV": "\t"}
 
@@ -177,19 +165,36 @@ def read_records(file: DataFile, lines: Iterable[bytes], first_row: int) -> Iter
             try:
                 text = (line.removeprefix(BOM) if row == HEADER and not parts else line).decode()
             except UnicodeDecodeError as error:
-                found = f"byte 0x{error.object[error.start]:02x} ({error.reason})"
-                raise row_error(file.name, row, "invalid UTF-8", found=found, expected="UTF-8", todo=FIX_ROW) from error
+                raise row_error(
+                    file.name,
+                    row,
+                    "invalid UTF-8",
+                    found=f"byte 0x{error.object[error.start]:02x} ({error.reason})",
+                    expected="UTF-8",
+                    todo=FIX_ROW,
+                ) from error
             parts.append(line)
             yield text
 
     def too_large() -> SourceError:
-        found, expected = f"more than {limits.MAX_RECORD:,} characters", f"at most {limits.MAX_RECORD:,} characters"
-        return row_error(file.name, row, "a row is too large", found=found, expected=expected, todo=FIX_ROW)
+        return row_error(
+            file.name,
+            row,
+            "a row is too large",
+            found=f"more than {limits.MAX_RECORD:,} characters",
+            expected=f"at most {limits.MAX_RECORD:,} characters",
+            todo=FIX_ROW,
+        )
 
     def invalid(error: csv.Error, text: str) -> SourceError:
-        expected = 'fields with " around those that hold line ends, and each " in them doubled'
-        found = f"{error}: {shorten(text)}"
-        return row_error(file.name, row, "invalid row", found=found, expected=expected, todo=FIX_ROW)
+        return row_error(
+            file.name,
+            row,
+            "invalid row",
+            found=f"{error}: {shorten(text)}",
+            expected='fields with " around those that hold line ends, and each " in them doubled',
+            todo=FIX_ROW,
+        )
 
     for fields, _ in split_rows(decoded(), SEPARATORS[file.format], quotes=True, too_large=too_large, invalid=invalid):
         yield fields, b"".join(parts)
@@ -197,22 +202,30 @@ def read_records(file: DataFile, lines: Iterable[bytes], first_row: int) -> Iter
         row += 1
 
 
-def _require_few_columns(file: str, names: Sequence[str]) -> None:
+def _require_columns(file: str, names: Sequence[str], where: str, found: str | None, todo: str) -> None:
+    """Raise SourceError for too many columns, and for a name that two of them have. where, found, todo: of the latter."""
     if len(names) > limits.MAX_COLUMNS:
-        todo = "leave the file out; a separator that occurs in texts makes columns of words"
-        found, expected = f"{len(names):,} columns", f"at most {limits.MAX_COLUMNS:,}"
-        raise SourceError("too many columns", where=file, found=found, expected=expected, todo=todo)
+        raise SourceError(
+            "too many columns",
+            where=file,
+            found=f"{len(names):,} columns",
+            expected=f"at most {limits.MAX_COLUMNS:,}",
+            todo="leave the file out; a separator that occurs in texts makes columns of words",
+        )
+    if twice := [name for name, count in Counter(names).items() if count > 1]:
+        raise SourceError(
+            f"two columns are called {twice[0]!r}",
+            where=where,
+            found=found,
+            expected="a name for each column",
+            todo=todo,
+        )
 
 
 def csv_layout(file: str, header: Sequence[str], requested: Sequence[str]) -> Layout:
     """The layout of a file by its header; raises SourceError for a name that it has twice, and the errors of
     `choose_columns`."""
-    _require_few_columns(file, header)
-    if twice := [name for name, count in Counter(header).items() if count > 1]:
-        what = f"two columns are called {twice[0]!r}"
-        raise row_error(
-            file, HEADER, what, found="the header", expected="a name for each column", todo="fix the header"
-        )
+    _require_columns(file, header, f"{file}, header", "the header", "fix the header")
     return choose_columns(file, header, header, requested)
 
 
@@ -228,8 +241,14 @@ def parse_records(file: str, first_row: int, records: Sequence[Record], layout: 
         if len(fields) != width:
             if not fields:
                 continue
-            what, found = "a row has too few or too many fields", f"{len(fields)} fields: {shorten(str(fields))}"
-            raise row_error(file, row, what, found=found, expected=f"{width} fields, as in the header", todo=FIX_ROW)
+            raise row_error(
+                file,
+                row,
+                "a row has too few or too many fields",
+                found=f"{len(fields)} fields: {shorten(str(fields))}",
+                expected=f"{width} fields, as in the header",
+                todo=FIX_ROW,
+            )
         for index, name, is_text in names:
             if name in layout.texts:
                 collector.add(row, name, fields[index], is_text=is_text)
@@ -242,6 +261,8 @@ def parse_records(file: str, first_row: int, records: Sequence[Record], layout: 
 
 
 FIX_LINE = "fix the line, or leave the file out"
+HEAD_LINES = 100  # of a file of JSON lines, whose columns are those of its layout
+TEXT = "text"  # the column of a line of text and of a record of WARC
 LIST = ""  # the column of a line that is a list: its texts are `[0]`, `[1]`, ...
 
 
@@ -274,8 +295,7 @@ def parse_lines(file: str, first_row: int, lines: Sequence[bytes], layout: Layou
     collector = Collector()
     rows, columns, texts, add = collector.rows, collector.columns, collector.texts, collector.add
     for row, line in enumerate(lines, first_row):
-        record = _parse(file, row, line)
-        if record is None:
+        if (record := _parse(file, row, line)) is None:
             continue
         for name, value in _requested(file, row, record, layout, collector) if layout.requested else record.items():
             is_text = layout.requested or may_hold_text(name)
@@ -302,9 +322,14 @@ def _requested(
     values = {name: record[name] for name in layout.texts if record.get(name) is not None}
     for name, value in values.items():
         if any(type(item) not in (str, list, dict, type(None)) for item in (value if type(value) is list else [value])):
-            what, todo = f"the column {name!r} has the wrong type", "fix the row, or name other columns with --text"
-            expected = "a string, or a list or an object of strings"
-            raise row_error(file, row, what, found=shorten_json(value), expected=expected, todo=todo)
+            raise row_error(
+                file,
+                row,
+                f"the column {name!r} has the wrong type",
+                found=shorten_json(value),
+                expected="a string, or a list or an object of strings",
+                todo="fix the row, or name other columns with --text",
+            )
     return values.items()
 
 
@@ -323,8 +348,14 @@ def _parse(file: str, row: int, line: bytes) -> dict[str, Any] | None:
         return record
     if type(record) is list:
         return {LIST: record}
-    expected = 'an object, such as {"text": "..."}, or a list of texts'
-    raise row_error(file, row, "not a JSON object", found=shorten_json(record), expected=expected, todo=FIX_LINE)
+    raise row_error(
+        file,
+        row,
+        "not a JSON object",
+        found=shorten_json(record),
+        expected='an object, such as {"text": "..."}, or a list of texts',
+        todo=FIX_LINE,
+    )
 
 
 @lru_cache(maxsize=10_000)
@@ -338,8 +369,14 @@ def _refuse_repeated_key(file: str, row: int, line: bytes) -> None:
         names = [name for name, _ in json.loads(line, object_pairs_hook=list)]
         if len(set(names)) < len(names):
             [(name, _)] = Counter(names).most_common(1)
-            what, expected = f"the key {name!r} occurs twice", "each key once"
-            raise row_error(file, row, what, found=shorten(line.decode()), expected=expected, todo=FIX_LINE)
+            raise row_error(
+                file,
+                row,
+                f"the key {name!r} occurs twice",
+                found=shorten(line.decode()),
+                expected="each key once",
+                todo=FIX_LINE,
+            )
 
 
 def _parse_leniently(file: str, row: int, line: bytes, error: orjson.JSONDecodeError) -> Any:
@@ -347,15 +384,26 @@ def _parse_leniently(file: str, row: int, line: bytes, error: orjson.JSONDecodeE
     try:
         text = line.decode()
     except UnicodeDecodeError as problem:
-        found = f"byte 0x{problem.object[problem.start]:02x} at byte {problem.start + 1} of the line"
-        raise row_error(file, row, "invalid UTF-8", found=found, expected="UTF-8", todo=FIX_LINE) from problem
+        raise row_error(
+            file,
+            row,
+            "invalid UTF-8",
+            found=f"byte 0x{problem.object[problem.start]:02x} at byte {problem.start + 1} of the line",
+            expected="UTF-8",
+            todo=FIX_LINE,
+        ) from problem
     try:
         return _replace_surrogates(json.loads(text))
     except (ValueError, RecursionError) as problem:
         where = f", at character {error.pos + 1}" if isinstance(problem, ValueError) else ": nested too deeply"
-        found = f"{error.msg}{where}: {shorten(text.rstrip()[max(0, error.pos - 30) :])}"
-        expected = "one complete JSON object a line"
-        raise row_error(file, row, "invalid JSON", found=found, expected=expected, todo=FIX_LINE) from problem
+        raise row_error(
+            file,
+            row,
+            "invalid JSON",
+            found=f"{error.msg}{where}: {shorten(text.rstrip()[max(0, error.pos - 30) :])}",
+            expected="one complete JSON object a line",
+            todo=FIX_LINE,
+        ) from problem
 
 
 def _replace_surrogates(value: Any) -> Any:
@@ -396,12 +444,7 @@ def open_parquet(file: DataFile) -> Iterator[Any]:
 def table_layout(file: DataFile, schema: Any, requested: Sequence[str]) -> Layout:
     """The layout of Parquet or Arrow by its schema; raises the errors of `choose_columns`, and SourceError for a name that it
     has twice."""
-    _require_few_columns(file.name, schema.names)
-    if twice := [name for name, count in Counter(schema.names).items() if count > 1]:
-        what = f"two columns are called {twice[0]!r}"
-        raise SourceError(
-            what, where=file.name, expected="a name for each column", todo="rename one, or leave the file out"
-        )
+    _require_columns(file.name, schema.names, file.name, None, "rename one, or leave the file out")
     textual = [name for name, kind in zip(schema.names, schema.types, strict=True) if holds_strings(kind)]
     return choose_columns(file.name, schema.names, textual, requested)
 
@@ -440,6 +483,7 @@ def read_groups(file: DataFile, layout: Layout, first_row: int, start: int, stop
     """
     with open_parquet(file) as opened:
         groups = [opened.metadata.row_group(number) for number in range(start, stop)]
+        chunks = [group.column(index) for group in groups for index in range(group.num_columns)]
         leaves = [opened.schema.column(index) for index in range(len(opened.schema))]
         nulls = [field.name for field in opened.schema_arrow if pa.types.is_null(field.type)]
         names, unread = [], Unread()
@@ -450,12 +494,12 @@ def read_groups(file: DataFile, layout: Layout, first_row: int, start: int, stop
             else:
                 sizes = (group.column(index).total_uncompressed_size for group in groups)
                 unread[REPEATED.sub("[]", leaf.path), reason] += sum(sizes)
-        yield TextBatch(file.name, pl.DataFrame(schema=TEXT_SCHEMA), no_labels(), unread)
-        columns = (group.column(index) for group in groups for index in range(group.num_columns))
-        stored, count = sum(column.total_compressed_size for column in columns), 0
-        for batch in opened.iter_batches(
-            rows_per_batch(opened.metadata, layout, start, stop), list(range(start, stop)), names, use_threads=False
-        ):
+        yield TextBatch(file.name, pl.DataFrame(schema=TEXT_SCHEMA), pl.DataFrame(schema=LABEL_SCHEMA), unread)
+        stored, count = sum(chunk.total_compressed_size for chunk in chunks), 0
+        texts = (chunk for chunk in chunks if _belongs_to(chunk.path_in_schema, layout.texts))
+        values = sum(chunk.total_uncompressed_size for chunk in texts)
+        size = max(1, min(BATCH_ROWS, sum(group.num_rows for group in groups) * BATCH_BYTES // max(values, 1)))
+        for batch in opened.iter_batches(size, list(range(start, stop)), names, use_threads=False):
             count += count_bytes(batch)
             refuse_expansion(file.name, count, min(stored, file.size))
             table = pa.table(batch)
@@ -518,51 +562,18 @@ def open_arrow(file: DataFile) -> Iterator[tuple[Any, Iterator[Any]]]:
                 opened = pa.ipc.open_stream(source)
                 yield opened.schema, iter(opened)
     except (pa.ArrowException, OSError, ValueError) as error:
-        what, todo = "truncated or corrupt Arrow file", "download it again, or leave it out"
-        raise SourceError(what, where=file.name, found=first_line(error), expected="Arrow", todo=todo) from error
-
-
-def rows_per_batch(metadata: Any, layout: Layout, start: int, stop: int) -> int:
-    """How many rows come to BATCH_BYTES, at most BATCH_ROWS."""
-    groups = [metadata.row_group(number) for number in range(start, stop)]
-    rows: int = sum(group.num_rows for group in groups)
-    columns = (group.column(index) for group in groups for index in range(group.num_columns))
-    size: int = sum(
-        column.total_uncompressed_size for column in columns if _belongs_to(column.path_in_schema, layout.texts)
-    )
-    return max(1, min(BATCH_ROWS, rows * BATCH_BYTES // max(size, 1)))
+        raise SourceError(
+            "truncated or corrupt Arrow file",
+            where=file.name,
+            found=first_line(error),
+            expected="Arrow",
+            todo="download it again, or leave it out",
+        ) from error
 
 
 def _belongs_to(path: str, names: Sequence[str]) -> bool:
     """Whether a leaf belongs to one of these columns: `pos.list.element` to `pos`."""
     return any(path == name or path.startswith(f"{name}.") for name in names)
-
-
-HEAD_LINES = 100  # of a file of JSON lines, whose columns are those of its layout
-
-
-def infer_layout(file: DataFile, requested: Sequence[str]) -> Layout | None:
-    """The layout of a file; None where it has no rows.
-
-    Raises SourceError where the beginning of the file cannot be read, and the errors of `choose_columns`.
-    """
-    match file.format:
-        case "Parquet":
-            with open_parquet(file) as opened:
-                return table_layout(file, opened.schema_arrow, requested)
-        case "Arrow":
-            with open_arrow(file) as (schema, _):
-                return table_layout(file, schema, requested)
-        case "JSON lines" | "JSON":
-            lines = list(islice(chain.from_iterable(read_rows(file)), HEAD_LINES))
-            return json_layout(file.name, lines, requested) if b"".join(lines).strip() else None
-        case "text" | "WARC":
-            return choose_columns(file.name, [TEXT], [TEXT], requested) if file.size else None
-    header = read_header(file)
-    return None if header is None else csv_layout(file.name, header[0], requested)
-
-
-TEXT = "text"  # the column of a line of text and of a record of WARC
 
 
 def read_rows(file: DataFile) -> Iterator[list[bytes]]:
@@ -571,24 +582,13 @@ def read_rows(file: DataFile) -> Iterator[list[bytes]]:
         yield from read_lines(file)
         return
     raw = Raw(file.name, file.path, opener=partial(open_address, file.address) if file.address else None)
-    elements, batch, size = read_elements(raw, "[]", PIECE), list[bytes](), 0
-    for _, element in elements:
-        batch.append(element)
-        size += len(element)
-        if size >= PIECE:
-            yield batch
-            batch, size = [], 0
-    yield batch
+    for elements in in_batches(read_elements(raw, "[]", PIECE)):
+        yield [element for _, element in elements]
 
 
-def read_header(file: DataFile) -> Record | None:
-    """The header of a file of CSV or TSV; None for an empty file."""
-    return next(read_records(file, chain.from_iterable(read_lines(file)), HEADER), None)
-
-
-def in_batches(records: Iterable[Record]) -> Iterator[list[Record]]:
-    """Records in lists of BATCH_ROWS, or of fewer that come to a few megabytes."""
-    batch, size = list[Record](), 0
+def in_batches(records: Iterable[tuple[Fields, bytes]]) -> Iterator[list[tuple[Fields, bytes]]]:
+    """Records with their bytes, in lists of BATCH_ROWS, or of fewer that come to a few megabytes."""
+    batch, size = list[tuple[Fields, bytes]](), 0
     for record in records:
         batch.append(record)
         size += len(record[1])

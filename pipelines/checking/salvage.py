@@ -37,8 +37,7 @@ def audit_foreign(
     """
     defects, splits = _find_defects(dataset)
     findings = [*map(without_rows, dataset.findings), *defects]
-    auditable = _auditable_rows(dataset, splits, [found.finding for found in findings])
-    if auditable is not None:
+    if (auditable := _auditable_rows(dataset, splits, [found.finding for found in findings])) is not None:
         findings += quality.audit_tables(
             auditable.task,
             auditable.frames,

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from builders import catalogue
-from builders.catalogue import Definition, Entry
 from builders.errors import ReleaseError, UsageError
 from builders.spec import version_key
 from cards.front_matter import parse_front_matter
@@ -22,8 +21,6 @@ from pipelines.checking.datasets import (
     reading_rows,
 )
 from pipelines.hub import client, repository
-from pipelines.hub.client import HubClient
-from pipelines.hub.repository import Snapshot
 from pipelines.process import installation
 from pipelines.raw.digests import default_cache
 from pipelines.release.folder import CARD, MANIFEST, releases_below, require_manifest, version_dirs
@@ -65,19 +62,35 @@ def resolve_targets(name: str, output: Path) -> list[Target]:
             todo="name a folder, a file, ORG/NAME@REVISION or a dataset",
         )  # fmt: skip
     if installation.CHECK_ALONE:
-        what = f"no such folder or file, and {installation.DISTRIBUTION} has no catalogue of datasets"
-        todo = f"name a folder, a file or ORG/NAME@REVISION; for a name, python -m pip install {installation.NAME}"
-        raise UsageError(what, where=name, todo=todo)
+        raise UsageError(
+            f"no such folder or file, and {installation.DISTRIBUTION} has no catalogue of datasets",
+            where=name,
+            todo=f"name a folder, a file or ORG/NAME@REVISION; for a name, python -m pip install {installation.NAME}",
+        )
     try:
         entries = catalogue.resolve([name])
     except UsageError as error:
-        what = f"no such folder or file, and {error.what}"
-        todo = f"{error.todo}, or name a folder, a file or ORG/NAME@REVISION"
         raise UsageError(
-            what, where=name, found=error.found or _names_like(path), expected=error.expected, todo=todo
+            f"no such folder or file, and {error.what}",
+            where=name,
+            found=error.found or _names_like(path),
+            expected=error.expected,
+            todo=f"{error.todo}, or name a folder, a file or ORG/NAME@REVISION",
         ) from None
     releases = [(entry.dataset, _release_path(entry, version, output)) for entry, version in entries]
     return [Target(name if len(releases) == 1 else dataset, path) for dataset, path in releases]
+
+
+def resolve_target(name: str, output: Path) -> Target:
+    """The one dataset that a name refers to, as resolve_targets does. Raises UsageError also for the name of several."""
+    first, *others = resolve_targets(name, output)
+    if others:
+        raise UsageError(
+            f"{name!r} means several datasets",
+            found=", ".join(target.name for target in (first, *others)),
+            todo="name one of them",
+        )
+    return first
 
 
 def _names_like(path: Path) -> str | None:
@@ -85,7 +98,7 @@ def _names_like(path: Path) -> str | None:
     return ", ".join(difflib.get_close_matches(path.name, [other.name for other in path.parent.glob("*")])) or None
 
 
-def _release_path(entry: Entry, version: str | None, releases: Path) -> Path:
+def _release_path(entry: catalogue.Entry, version: str | None, releases: Path) -> Path:
     """Where the release of a version is, or those of all versions where none is given.
 
     Raises UsageError for a version that is neither there nor in the catalogue.
@@ -99,8 +112,12 @@ def _release_path(entry: Entry, version: str | None, releases: Path) -> Path:
 def _require_content(path: Path) -> None:
     """Raise UsageError for a folder with nothing in it but a README.md or hidden files, which `datasets` ignores."""
     if not any(child.name != CARD and not child.name.startswith(".") for child in path.iterdir()):
-        todo = f"name the folder of a dataset, or build releases: embedding-datasets build NAME --output {path}"
-        raise UsageError("the folder holds no dataset", where=str(path), found="no data files", todo=todo)
+        raise UsageError(
+            "the folder holds no dataset",
+            where=str(path),
+            found="no data files",
+            todo=f"name the folder of a dataset, or build releases: embedding-datasets build NAME --output {path}",
+        )
 
 
 @dataclass(frozen=True)
@@ -126,9 +143,9 @@ def fetch_dataset(repo: str, revision: str, subsets: Sequence[str]) -> Fetched:
 
 
 def fetch_tables(
-    hub: HubClient,
+    hub: client.HubClient,
     repo: str,
-    at: Snapshot,
+    at: repository.Snapshot,
     cache: Path,
     *,
     subsets: Sequence[str] = (),
@@ -151,7 +168,7 @@ def fetch_tables(
 
 
 def list_tables(
-    hub: HubClient, repo: str, at: Snapshot, subsets: Sequence[str] = ()
+    hub: client.HubClient, repo: str, at: repository.Snapshot, subsets: Sequence[str] = ()
 ) -> tuple[Mapping[str, Any], Files]:
     """The front matter of a dataset of the Hub, and the paths of its data files, by config and split.
 
@@ -177,8 +194,11 @@ def locate_target(target: Target, subsets: Sequence[str] = (), *, versions: str 
         return fetched.folder, fetched
     assert target.folder is not None
     if not target.folder.is_dir():
-        todo = f"build it: embedding-datasets build {target.name}; or pass the folder with the releases: --releases DIR"
-        raise ReleaseError(f"{target.name} has not been built", where=str(target.folder), todo=todo)
+        raise ReleaseError(
+            f"{target.name} has not been built",
+            where=str(target.folder),
+            todo=f"build it: embedding-datasets build {target.name}; or pass the folder with the releases: --releases DIR",
+        )
     release_dir = newest_release(target.folder, versions)
     if release_dir != target.folder and not release_dir.name.startswith(versions):
         raise ReleaseError(
@@ -226,25 +246,27 @@ def resolve_release(name: str, releases: Path = Path("outputs"), cache: Path | N
     if path.is_dir():
         return newest_release(path)
     if path.name != name:
-        todo = "name a release: outputs/<dataset>/<version>, ORG/NAME@TAG or cedr@1.0.0"
-        raise UsageError("no such folder", where=str(path), todo=todo)
-    targets = resolve_targets(name, releases)
-    if len(targets) > 1:
-        found = ", ".join(target.name for target in targets)
-        raise UsageError(f"{name!r} means several datasets", found=found, todo="name one of them")
-    return locate_target(targets[0])[0]
+        raise UsageError(
+            "no such folder",
+            where=str(path),
+            todo="name a release: outputs/<dataset>/<version>, ORG/NAME@TAG or cedr@1.0.0",
+        )
+    return locate_target(resolve_target(name, releases))[0]
 
 
-def define_release(release_dir: Path) -> tuple[Manifest, Definition]:
+def define_release(release_dir: Path) -> tuple[Manifest, catalogue.Definition]:
     """The manifest of a release, and what the catalogue says of its dataset.
 
     Raises ReleaseError for a folder that is not a release of a dataset of the catalogue.
     """
     manifest = require_manifest(release_dir)
-    entry = catalogue.entries().get(manifest.dataset)
-    if entry is None:
-        todo = "update this package, or name a copy of the data files without manifest.json"
-        raise ReleaseError("unknown dataset", where=str(release_dir), found=manifest.dataset, todo=todo)
+    if (entry := catalogue.entries().get(manifest.dataset)) is None:
+        raise ReleaseError(
+            "unknown dataset",
+            where=str(release_dir),
+            found=manifest.dataset,
+            todo="update this package, or name a copy of the data files without manifest.json",
+        )
     return manifest, catalogue.load(entry)
 
 

@@ -6,7 +6,7 @@ command there: they are escaped as each form asks for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from builders.errors import DatasetError
@@ -66,21 +66,17 @@ def check_page(
     brief: its verdict in a line, cut to the width, without its rows and findings; notes and problems are said as always.
     """
     marks = [mark for mark in ("sample", "partial") if report[mark]]
-    name = " ".join(filter(None, (report["dataset"], report["subset"], report["version"])))
-    marked = f"{name} ({', '.join(marks)})" if marks else name
-    heading = f"{marked}: {report['verdict']['summary']}"
-    lines = [heading if len(heading) <= WIDTH else f"{heading[: WIDTH - 1]}…"] if brief else wrap(heading)
+    marked = f"{heading(report)} ({', '.join(marks)})" if marks else heading(report)
+    head = f"{marked}: {report['verdict']['summary']}"
+    lines = [head if len(head) <= WIDTH else f"{head[: WIDTH - 1]}…"] if brief else wrap(head)
     if report["content_sha256"] and not brief:
         lines += fact("content", report["content_sha256"])
     elif not brief:
         rows = ", ".join(f"{table['config']}/{table['split']} {table['rows']:,}" for table in report["tables"])
         lines += [*fact("task", report["task"]), *fact("rows", rows)]
-    for note in report["notes"]:
-        lines += fact("note", note)
-    for problem in report["problems"]:
-        lines += fact("problem", problem)
-    if report["failed_on"]:
-        lines += fact("fails", f"--fail-on {','.join(report['failed_on'])}")
+    failed = f"--fail-on {','.join(report['failed_on'])}"
+    facts = {"note": report["notes"], "problem": report["problems"], "fails": [failed] if report["failed_on"] else []}
+    lines += [line for name, texts in facts.items() for text in texts for line in fact(name, text)]
     if findings and not brief:
         lines += ["", *findings_table(findings, quotes)]
     return "\n".join(lines)
@@ -160,15 +156,14 @@ def _one_line(text: str) -> str:
     return markdown.visible(text.replace("\n", "⏎"))
 
 
-def _remarks(change: Change) -> Iterator[str]:
-    if change.state in {"new", "gone", "same"}:
-        yield change.state
-    if change.columns:
-        yield f"columns {', '.join(change.columns)}"
-    if change.reordered:
-        yield "the same rows in another order"
-    if change.state == "changed" and not change.key:
-        yield "matched by whole rows"
+def _remarks(change: Change) -> list[str]:
+    said = {
+        change.state: change.state in {"new", "gone", "same"},
+        f"columns {', '.join(change.columns)}": change.columns,
+        "the same rows in another order": change.reordered,
+        "matched by whole rows": change.state == "changed" and not change.key,
+    }
+    return [remark for remark, is_so in said.items() if is_so]
 
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -176,7 +171,8 @@ SARIF_LEVELS: Mapping[Severity, str] = {"error": "error", "warning": "warning", 
 GITHUB_LEVELS: Mapping[Severity, str] = {"error": "error", "warning": "warning", "info": "notice"}
 
 
-def _heading(report: Mapping[str, Any]) -> str:
+def heading(report: Mapping[str, Any]) -> str:
+    """A dataset as its report names it, with its subset and version."""
     return " ".join(filter(None, (report["dataset"], report["subset"], report["version"])))
 
 
@@ -195,7 +191,7 @@ def markdown_page(
 
     quotes: a text of each finding and of its twin, where it has any.
     """
-    lines = [f"### {markdown.plain(_heading(report))}", "", markdown.plain(f"{report['verdict']['summary']}."), ""]
+    lines = [f"### {markdown.plain(heading(report))}", "", markdown.plain(f"{report['verdict']['summary']}."), ""]
     remarks = [*(f"problem: {text}" for text in report["problems"]), *(f"note: {text}" for text in report["notes"])]
     lines += [f"- {markdown.plain(text)}" for text in remarks]
     if findings:
@@ -217,7 +213,7 @@ def markdown_page(
 
 def github_page(report: Mapping[str, Any], findings: Sequence[Finding]) -> list[str]:
     """Commands that GitHub Actions shows beside a run: one for each problem and finding, without those by design."""
-    name = _heading(report)
+    name = heading(report)
     lines = [f"::error title={_property(name)}::{_data(problem)}" for problem in report["problems"]]
     for finding in by_severity([finding for finding in findings if not finding.by_design]):
         title = _property(f"{name}: {finding.kind}")
@@ -308,5 +304,5 @@ def _sarif_result(report: Mapping[str, Any], finding: Finding) -> dict[str, Any]
 
 
 def _location(report: Mapping[str, Any], table: str) -> dict[str, Any]:
-    logical = [{"fullyQualifiedName": "/".join(filter(None, (_heading(report), table)))}]
+    logical = [{"fullyQualifiedName": "/".join(filter(None, (heading(report), table)))}]
     return {"physicalLocation": {"artifactLocation": {"uri": str(report["path"])}}, "logicalLocations": logical}

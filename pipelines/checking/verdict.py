@@ -90,17 +90,14 @@ def judge(task: str, findings: Sequence[Finding], problems: Sequence[str], *, sa
     errors, warnings = (
         [finding for finding in findings if finding.severity == severity] for severity in ("error", "warning")
     )
-    counts = [_counted(len(errors), "error"), _counted(len(warnings), "warning")]
-    clauses = _clauses(task, errors, warnings)
-    if problems:
-        return Verdict("damaged", _summary(["damaged", _counted(len(problems), "problem"), *counts], clauses))
-    if errors:
-        return Verdict("defective", _summary(["defective", *counts], clauses))
-    if not sample and any(impact.compromising for impact in impacts(warnings)):
-        return Verdict("compromised", _summary(["compromised", *counts], clauses))
-    if warnings:
-        return Verdict("warnings", _summary(counts, clauses))
-    return Verdict("no problems", "no problems")
+    is_compromised = not sample and any(impact.compromising for impact in impacts(warnings))
+    states: dict[State, object] = {
+        "damaged": problems, "defective": errors, "compromised": is_compromised, "warnings": warnings, "no problems": True,
+    }  # fmt: skip
+    state = next(state for state, is_so in states.items() if is_so)
+    counts = [_counted(len(problems), "problem"), _counted(len(errors), "error"), _counted(len(warnings), "warning")]
+    heads = ["" if state == "warnings" else state, *counts]
+    return Verdict(state, _summary(heads, _clauses(task, errors, warnings)))
 
 
 def impacts(findings: Iterable[Finding], *, merge: bool = True) -> list[Impact]:
@@ -216,15 +213,13 @@ class Condition:
     def is_met(self, state: State, findings: Sequence[Finding]) -> bool:
         """Whether the result of a check meets it. state: that of the verdict."""
         severities = {finding.severity for finding in findings}
-        match self.what:
-            case "error":
-                return "error" in severities
-            case "warning":
-                return bool(severities & {"error", "warning"})
-            case "compromised":
-                return state == "compromised"
+        levels = {
+            "error": "error" in severities,
+            "warning": bool(severities & {"error", "warning"}),
+            "compromised": state == "compromised",
+        }
         same_kind = impacts((finding for finding in findings if finding.kind == self.what), merge=False)
-        return any(impact.share >= self.share for impact in same_kind)
+        return levels.get(self.what, any(impact.share >= self.share for impact in same_kind))
 
 
 def parse_conditions(texts: Iterable[str], grammar: Grammar = CHECK_GRAMMAR) -> tuple[Condition, ...]:
@@ -248,16 +243,27 @@ def _parse(text: str, grammar: Grammar) -> Condition:
     if what not in known:
         nearest = [repr(name) for name in difflib.get_close_matches(what, known, n=3, cutoff=0.5)]
         hint = f"did you mean {' or '.join(nearest)}? " if nearest else ""
-        todo = f"{hint}{grammar.page} lists all kinds"
-        raise UsageError(f"--fail-on: no kind of {grammar.noun} is named {what!r}", expected=grammar.text, todo=todo)
+        raise UsageError(
+            f"--fail-on: no kind of {grammar.noun} is named {what!r}",
+            expected=grammar.text,
+            todo=f"{hint}{grammar.page} lists all kinds",
+        )
     if not colon:
         return Condition(text, what)
     if what in grammar.levels:
-        todo = f"name a kind of {grammar.noun}"
-        raise UsageError(f"--fail-on: {what} takes no share", found=text, expected=grammar.text, todo=todo)
+        raise UsageError(
+            f"--fail-on: {what} takes no share",
+            found=text,
+            expected=grammar.text,
+            todo=f"name a kind of {grammar.noun}",
+        )
     match = SHARE.fullmatch(share.strip())
     value = float(match[1]) / (100 if match[2] else 1) if match else -1.0
     if not 0 <= value <= 1:
-        todo = "write a share from 0% to 100%, or from 0 to 1"
-        raise UsageError("--fail-on: not a share", found=text, expected=grammar.text, todo=todo)
+        raise UsageError(
+            "--fail-on: not a share",
+            found=text,
+            expected=grammar.text,
+            todo="write a share from 0% to 100%, or from 0 to 1",
+        )
     return Condition(text, what, value)

@@ -46,8 +46,7 @@ def find_whole_texts(lookup: Lookup, texts: pl.Series, runs: Runs) -> tuple[Arra
     """Texts, and groups whose folded text may be the same."""
     starts, stops = runs.words.first_words[:-1], runs.words.first_words[1:]
     numbers = runs.numbers(starts, stops)
-    without_words = np.flatnonzero(starts == stops)
-    if len(without_words):
+    if len(without_words := np.flatnonzero(starts == stops)):
         folded = pl.Series(hash_texts(fold_texts(texts.gather(without_words))))
         numbers[without_words] = pl.select(rough_without_words(pl.lit(folded))).to_series().to_numpy()
     return lookup.rough.find(numbers)

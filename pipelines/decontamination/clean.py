@@ -128,24 +128,31 @@ def check_target(files: Sequence[DataFile], target: Path | str) -> None:
         path: PurePath = PurePosixPath(file.address) if file.address else file.path.resolve()
         root = PurePosixPath(file.address.removesuffix(f"/{file.relative}")) if file.address else resolve(file.root)
         if inside == root or root in inside.parents or inside in root.parents or inside in path.parents:
-            what = "the clean corpus cannot be written into the corpus itself"
-            raise UsageError(what, where=str(target), found=file.name, todo="name a folder outside of the corpus")
+            raise UsageError(
+                "the clean corpus cannot be written into the corpus itself",
+                where=str(target),
+                found=file.name,
+                todo="name a folder outside of the corpus",
+            )
     names = Counter(file.relative for file in files)
-    twice = [name for name, count in names.items() if count > 1]
-    if twice:
-        found = " and ".join(file.name for file in files if file.relative == twice[0])
-        what = f"two files of the corpus are called {twice[0]!r}"
+    if twice := [name for name, count in names.items() if count > 1]:
         raise UsageError(
-            what, where=str(target), found=found, todo="clean the folders one by one, each into its own folder"
+            f"two files of the corpus are called {twice[0]!r}",
+            where=str(target),
+            found=" and ".join(file.name for file in files if file.relative == twice[0]),
+            todo="clean the folders one by one, each into its own folder",
         )
     if REPORT in names:
         raise UsageError(f"a file of the corpus is called {REPORT!r}", where=str(target), todo="rename it")
 
 
 def _killed_too_often(work: _FileWork, attempts: int, found: str) -> DatasetError:
-    what = f"a process that writes the clean corpus was killed {attempts} times"
-    todo = "run it again, with fewer processes if memory was short"
-    return DatasetError(what, where=work[0].name, found=found, todo=todo)
+    return DatasetError(
+        f"a process that writes the clean corpus was killed {attempts} times",
+        where=work[0].name,
+        found=found,
+        todo="run it again, with fewer processes if memory was short",
+    )
 
 
 def _copy(work: _FileWork, folder: Path, address: str | None) -> CleanFile:
@@ -156,9 +163,11 @@ def _copy(work: _FileWork, folder: Path, address: str | None) -> CleanFile:
     """
     file, drop, scanned = work
     if address is None and not folder.is_dir():
-        what = "a node of the cluster does not see the folder of the clean copy"
-        todo = "name one that all nodes see, or an address"
-        raise UsageError(what, where=str(folder.parent), todo=todo)
+        raise UsageError(
+            "a node of the cluster does not see the folder of the clean copy",
+            where=str(folder.parent),
+            todo="name one that all nodes see, or an address",
+        )
     require_unchanged(file)
     with nullcontext(folder) if address is None else TemporaryDirectory() as target:
         path = Path(target, file.relative)

@@ -91,8 +91,12 @@ def open_checkpoints(base: Path, digest: str) -> Iterator[Path]:
     except OSError as error:
         if error.filename is None or not str(error.filename).startswith(str(base)):
             raise
-        todo = "free some space, or name another folder for checkpoints"
-        raise ReleaseError("checkpoints cannot be written", where=str(base), found=error.strerror, todo=todo) from error
+        raise ReleaseError(
+            "checkpoints cannot be written",
+            where=str(base),
+            found=error.strerror,
+            todo="free some space, or name another folder for checkpoints",
+        ) from error
 
 
 def result_path(folder: Path, partition: Partition) -> Path:
@@ -216,8 +220,9 @@ def _run_partition(
         raise
     except Exception as error:  # a mistake of ours: only this process knows where, and not all errors can be sent
         logger.exception("partition %d", partition.number)
-        what = "a partition cannot be read"
-        raise DatasetError(what, where=partition.where, found=f"{type(error).__name__}: {error}"[:300]) from None
+        raise DatasetError(
+            "a partition cannot be read", where=partition.where, found=f"{type(error).__name__}: {error}"[:300]
+        ) from None
     return None
 
 
@@ -286,8 +291,13 @@ def _load(shared: Any) -> Any:
     work, versions = import_module("ray").get(shared)
     found = {name: version(name) for name in versions}
     if found != versions:
-        what, todo = "a node of the cluster has other versions of libraries", "install the same versions on all nodes"
-        raise UsageError(what, where=socket.gethostname(), found=str(found), expected=str(versions), todo=todo)
+        raise UsageError(
+            "a node of the cluster has other versions of libraries",
+            where=socket.gethostname(),
+            found=str(found),
+            expected=str(versions),
+            todo="install the same versions on all nodes",
+        )
     return work
 
 
@@ -340,8 +350,7 @@ def _cluster(processes: int, address: str | None) -> Iterator[Any]:
 
 def _require_answer(address: str) -> None:
     """Raise UsageError where nothing listens at HOST:PORT: Ray itself tries for four minutes."""
-    place = ADDRESS.fullmatch(address)
-    if place is None:
+    if (place := ADDRESS.fullmatch(address)) is None:
         return  # `auto`
     try:
         socket.create_connection((place["host"], int(place["port"])), timeout=10).close()
@@ -352,8 +361,12 @@ def _require_answer(address: str) -> None:
 def _no_answer(address: str | None, found: str) -> DatasetError:
     if address is None:
         return DatasetError("Ray cannot be started", found=found, todo="use --engine local")
-    todo = "see that the cluster runs (ray status) and has the same versions of Ray and Python"
-    return UsageError("Ray does not answer", where=address, found=found, todo=todo)
+    return UsageError(
+        "Ray does not answer",
+        where=address,
+        found=found,
+        todo="see that the cluster runs (ray status) and has the same versions of Ray and Python",
+    )
 
 
 @contextmanager

@@ -68,8 +68,7 @@ class Runs:
 
     def numbers(self, starts: Array, stops: Array) -> Array:
         """The rough numbers (uint32) of the words from `starts` to before `stops`."""
-        powers = _powers(INVERSE, len(self.sums))
-        return _mix((self.sums[stops] - self.sums[starts]) * powers[starts])
+        return _mix((self.sums[stops] - self.sums[starts]) * _powers(INVERSE, len(self.sums))[starts])
 
     def all_runs(self, size: int) -> Array:
         """The rough numbers of all runs of so many words, also those that go from one text into the next."""

@@ -208,8 +208,11 @@ def to_entries(frame: pl.DataFrame) -> pa.Table:
 def require_room(entries: int, tables: int) -> None:
     """Raise UsageError for more texts, or tables, than an index can hold."""
     if entries > MAX_ENTRIES or tables > MAX_TABLES:
-        expected = f"at most {MAX_ENTRIES:,} texts in {MAX_TABLES:,} tables"
-        raise UsageError("too many texts for one index", expected=expected, todo="make several")
+        raise UsageError(
+            "too many texts for one index",
+            expected=f"at most {MAX_ENTRIES:,} texts in {MAX_TABLES:,} tables",
+            todo="make several",
+        )
 
 
 def _parts(column: pa.ChunkedArray) -> tuple[Array, Array]:
@@ -279,11 +282,12 @@ def _open_index(index: Path | SharedFile) -> Iterator[tuple[pq.ParquetFile, Inde
     except FileNotFoundError:
         raise SourceError("index not found", where=str(path)) from None
     except (OSError, pa.ArrowException, ValueError, msgspec.MsgspecError) as error:
-        what, todo = (
+        raise SourceError(
             "the index cannot be read: it is truncated, damaged, or not an index of texts",
-            "fetch it again, or build it again",
-        )
-        raise SourceError(what, where=str(path), found=str(error)[:300], todo=todo) from None
+            where=str(path),
+            found=str(error)[:300],
+            todo="fetch it again, or build it again",
+        ) from None
 
 
 def _read_header(path: Path, parquet: pq.ParquetFile) -> IndexHeader:

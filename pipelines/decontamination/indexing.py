@@ -25,14 +25,13 @@ from builders.batches import map_in_order
 from builders.errors import ReleaseError, SourceError, UsageError
 from builders.shaping.factuality import has_sides, side_texts
 from builders.shaping.folding import hash_texts
-from builders.tasks import Layout
 from pipelines.audit.copies.near_duplicates import read_batches
 from pipelines.audit.copies.shingles import Array
 from pipelines.audit.findings import hash_values
 from pipelines.audit.tables import Frames, available_splits, count_rows, model_inputs, row_id, text_layouts
 from pipelines.checking.batches import label_texts
 from pipelines.checking.datasets import ForeignDataset, ForeignOptions
-from pipelines.checking.targets import Target, define_release, read_dataset, resolve_targets
+from pipelines.checking.targets import define_release, read_dataset, resolve_targets
 from pipelines.decontamination.fingerprints import fingerprint_texts
 from pipelines.decontamination.index_file import (
     IndexTable,
@@ -52,7 +51,7 @@ from pipelines.release.folder import MANIFEST, require_manifest, scan_tables
 Texts = dict[str, pl.Expr]  # one or two texts of each row, by column
 
 
-def table_texts(layout: Layout, frame: pl.LazyFrame) -> list[Texts]:
+def table_texts(layout: tasks.Layout, frame: pl.LazyFrame) -> list[Texts]:
     """The texts of a table's rows: its columns; then, as a pair, the sides of texts that all are `Premise: ... Hypothesis: ...`.
 
     A training corpus has premise and hypothesis in two fields, and not these words. The columns of the sides are named
@@ -69,8 +68,7 @@ def table_texts(layout: Layout, frame: pl.LazyFrame) -> list[Texts]:
 
 
 def _sides(name: str, text: pl.Expr) -> Texts:
-    premise, hypothesis = side_texts(text)
-    return {f"{name}[premise]": premise, f"{name}[hypothesis]": hypothesis}
+    return dict(zip((f"{name}[premise]", f"{name}[hypothesis]"), side_texts(text), strict=True))
 
 
 NO_POSITIVES = pl.DataFrame(schema={"query-id": pl.String, "positives": pl.List(pl.UInt32)})
@@ -114,8 +112,7 @@ def index_tables(
     lacks a table or a column with texts, and for rows that cannot be read.
     """
     chosen = [_choose_splits(dataset, splits) for dataset in datasets]
-    unknown = set(splits).difference(*chosen)
-    if unknown:
+    if unknown := set(splits).difference(*chosen):
         raise UsageError(
             f"no dataset has the split {', '.join(sorted(unknown))}",
             expected=", ".join(
@@ -127,8 +124,11 @@ def index_tables(
     try:
         write_index(output, chain.from_iterable(parts), tables, record)
     except pl.exceptions.PolarsError as error:
-        where = ", ".join(dataset.dataset for dataset in datasets)
-        raise SourceError("cannot read the rows of a dataset", where=where, found=first_line(error)) from error
+        raise SourceError(
+            "cannot read the rows of a dataset",
+            where=", ".join(dataset.dataset for dataset in datasets),
+            found=first_line(error),
+        ) from error
     return tables
 
 
@@ -294,23 +294,25 @@ class StoredTexts:
     index: TextIndex
     batches: Sequence[Any]
 
-    def texts(self, entries: Array) -> pl.Series:
-        """The text of each entry, null where it is not available, and where it is not the one that was indexed."""
-        order = np.argsort(entries, kind="stable")
-        ordered = entries[order]
-        numbers, firsts = np.unique(ordered // BATCH_TEXTS, return_index=True)
-        parts = [
-            self.batches[number].column(0).take(pa.array(positions % BATCH_TEXTS))
-            for number, positions in zip(numbers.tolist(), np.split(ordered, firsts[1:]), strict=False)
-        ]
-        texts = pl.Series(pa.chunked_array(parts, pa.large_string()), dtype=pl.String).gather(np.argsort(order))
-        is_same = hash_texts(texts.fill_null("")) == self.index.columns["exact"][entries]
-        return texts.zip_with(pl.Series(is_same), pl.repeat(None, len(texts), dtype=pl.String, eager=True))
-
 
 def available_texts(source: StoredTexts | None, entries: Array) -> pl.Series:
-    """The text of each entry, null where it is not available. source: the available texts of the index, if any."""
-    return pl.Series([None] * len(entries), dtype=pl.String) if source is None else source.texts(entries)
+    """The text of each entry, null where it is not available, and where it is not the one that was indexed.
+
+    source: the available texts of the index, if any.
+    """
+    nulls = pl.repeat(None, len(entries), dtype=pl.String, eager=True)
+    if source is None:
+        return nulls
+    order = np.argsort(entries, kind="stable")
+    ordered = entries[order]
+    numbers, firsts = np.unique(ordered // BATCH_TEXTS, return_index=True)
+    parts = [
+        source.batches[number].column(0).take(pa.array(positions % BATCH_TEXTS))
+        for number, positions in zip(numbers.tolist(), np.split(ordered, firsts[1:]), strict=False)
+    ]
+    texts = pl.Series(pa.chunked_array(parts, pa.large_string()), dtype=pl.String).gather(np.argsort(order))
+    is_same = hash_texts(texts.fill_null("")) == source.index.columns["exact"][entries]
+    return texts.zip_with(pl.Series(is_same), nulls)
 
 
 def write_texts(tables: Sequence[IndexTable], datasets: Sequence[IndexedDataset], path: Path) -> None:
@@ -377,12 +379,16 @@ def find_datasets(
         missing += [Unread(name, NOT_BUILT) for name in absent]
         targets = [target for target in targets if target.name not in absent]
     elif len(absent) > 1:
-        todo = "build them, name a folder with releases, or index what is there with --all-built"
-        what = f"{len(absent)} datasets have not been built"
-        raise ReleaseError(what, where=str(releases), found=f"no {', '.join(absent)}", todo=todo)
+        raise ReleaseError(
+            f"{len(absent)} datasets have not been built",
+            where=str(releases),
+            found=f"no {', '.join(absent)}",
+            todo="build them, name a folder with releases, or index what is there with --all-built",
+        )
     found: dict[tuple[str, str, str], list[IndexedDataset]] = {}
     for target in targets:
-        datasets = _read_target(target, options)
+        read = read_dataset(target, replace(options, keep_ids=True))
+        datasets = [from_release(read)] if isinstance(read, Path) else [from_foreign(one, *read[:2]) for one in read[2]]
         found.setdefault(datasets[0].identity, datasets)
     if missing and not found:
         raise ReleaseError("no dataset of these has been built", where=str(releases), todo="build one first")
@@ -400,8 +406,3 @@ def available_releases(tables: Iterable[IndexTable], releases: Path) -> list[Ind
             if (release_dir / MANIFEST).is_file() and require_manifest(release_dir).content_sha256 == digest:
                 found.append(from_release(release_dir))
     return found
-
-
-def _read_target(target: Target, options: ForeignOptions) -> list[IndexedDataset]:
-    read = read_dataset(target, replace(options, keep_ids=True))
-    return [from_release(read)] if isinstance(read, Path) else [from_foreign(dataset, *read[:2]) for dataset in read[2]]

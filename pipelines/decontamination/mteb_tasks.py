@@ -59,8 +59,11 @@ def index_mteb(names: Sequence[str], output: Path, cache: Path) -> list[IndexTab
             shutil.rmtree(cache / "mteb" / "hub" / dataset.path, ignore_errors=True)
             advance(1)
     if not parts:
-        found = "; ".join(f"{one.dataset}: {one.reason}" for one in unread[:3])
-        raise SourceError("no dataset of these tasks can be read", where=source, found=found)
+        raise SourceError(
+            "no dataset of these tasks can be read",
+            where=source,
+            found="; ".join(f"{one.dataset}: {one.reason}" for one in unread[:3]),
+        )
     return join_indexes(parts, output, Record(source, licenses, tuple(unread)))
 
 
@@ -76,8 +79,7 @@ def _index_dataset(hub: client.HubClient, dataset: MtebDataset, folder: Path) ->
     with locked(part.with_suffix(".lock"), dataset.path, activity="indexing", remove=True):
         if part.exists():
             return part
-        at = repository.snapshot(hub, dataset.path, dataset.revision)
-        if at is None:
+        if (at := repository.snapshot(hub, dataset.path, dataset.revision)) is None:
             raise SourceError("no such repository or revision on the Hub", where=dataset.path)
         # One table may have the rows of all subsets.
         ways = product(dataset.readings, dict.fromkeys((dataset.subsets, ())))

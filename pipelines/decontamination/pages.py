@@ -47,16 +47,15 @@ MAX_NAMES = 8  # of datasets without matches
 
 def index_page(tables: Sequence[IndexTable], output: Path, record: Record, *, width: int | None) -> list[str]:
     """The tables of an index, its size, and what it lacks."""
-    rows = [["dataset", "table", "texts"]]
-    rows += [[dataset_name(indexed), location(indexed), number(indexed.rows)] for indexed in tables]
+    rows = [[dataset_name(indexed), location(indexed), number(indexed.rows)] for indexed in tables]
     texts, size = sum(indexed.rows for indexed in tables), output.stat().st_size
     names, versions = {indexed.dataset for indexed in tables}, {indexed.identity for indexed in tables}
-    datasets = count(len(names), "dataset")
-    datasets += f" in {len(versions)} versions" if len(versions) > len(names) else ""
+    several = f" in {len(versions)} versions" if len(versions) > len(names) else ""
     per_text = f", {size / texts:.0f} bytes a text" if texts else ""
-    line = f"{output}: {datasets}, {count(texts, 'text')}, {number(size)} bytes{per_text}"
-    lines = table(rows, width=width, numbers=("texts",)).splitlines()
-    sentences = [line, *lacking(record, len(record.unread))]
+    datasets = f"{output}: {count(len(names), 'dataset')}{several}"
+    sentences = [f"{datasets}, {count(texts, 'text')}, {number(size)} bytes{per_text}"]
+    sentences += lacking(record, len(record.unread))
+    lines = table([["dataset", "table", "texts"], *rows], width=width, numbers=("texts",)).splitlines()
     return [*lines, "", *(part for text in sentences for part in wrap(text, width=width or WIDTH, break_words=False))]
 
 
@@ -88,8 +87,7 @@ def index_to_json(tables: Sequence[IndexTable], output: Path, record: Record) ->
 
 def index_to_publish(path: Path, version: str, name: str | None = None) -> IndexFile:
     """An index as `publish_index` takes it. Raises SourceError for a file that is damaged, or not an index."""
-    texts = len(read_index(path).columns["table"])
-    return IndexFile(path, version, texts, partial(index_card, path), name)
+    return IndexFile(path, version, len(read_index(path).columns["table"]), partial(index_card, path), name)
 
 
 def index_card(path: Path, repo: str, tag: str) -> bytes:
@@ -135,11 +133,10 @@ def scan_page(scan: Scan, summaries: Sequence[TableSummary], *, width: int | Non
         "found: ",
         width=space,
     )
-    found = [summary for summary in summaries if summary.found]
-    if found:
+    if found := [summary for summary in summaries if summary.found]:
         lines += ["", *_found_lines(found, width)]
-    sentences = [f"whole in one row of the corpus: {unit}" for unit in _whole_units(summaries)]
-    sentences += remarks(scan, summaries)
+    units = (f"whole in one row of the corpus: {unit}" for unit in _whole_units(summaries))
+    sentences = [*units, *remarks(scan, summaries)]
     return [*lines, "", *(line for sentence in sentences for line in wrap(sentence, "- ", width=space))]
 
 
@@ -195,33 +192,33 @@ def unread_text(sums: Sums) -> str:
 
 def remarks(scan: Scan, summaries: Sequence[TableSummary]) -> list[str]:
     """Remarks on the numbers of a scan, as sentences."""
-    said = [unread_text(scan.sums)] if len(scan.sums.unread) else []
-    said += lacking(read_record(scan.index), MAX_NAMES)
     names = dict.fromkeys(dataset_name(summary.table) for summary in summaries)
     with_matches = {dataset_name(summary.table) for summary in summaries if summary.found}
     without = [name for name in names if name not in with_matches]
-    if without:
-        shown = ", ".join(without[:MAX_NAMES]) + (", ..." if len(without) > MAX_NAMES else "")
-        said.append(f"nothing found of {count(len(without), 'dataset')}: {shown}")
-    if short := sum(summary.short for summary in summaries):
-        said.append(f"not counted: {count(short, 'row')} whose texts of 1 to 4 words are in the corpus by themselves")
-    if estimated := sum(summary.estimated for summary in summaries):
-        todo = "put their releases below --releases, or name the datasets with --benchmark"
-        said.append(f"estimated: {count(estimated, 'near row')}, as their texts are not available: {todo}")
-    elif absent := len({summary.table.identity for summary in summaries if not summary.is_available}):
-        said.append(f"the texts of {count(absent, 'dataset')} are not available: near-duplicates of them are estimated")
-    if scan.threshold < THRESHOLD:
-        recall = candidate_recall(scan.threshold) * 100
-        said.append(f"of texts with a similarity of {scan.threshold:g}, {recall:.1f} % are compared at all")
-    return said
+    shown = ", ".join(without[:MAX_NAMES]) + (", ..." if len(without) > MAX_NAMES else "")
+    short, estimated = (sum(getattr(summary, name) for summary in summaries) for name in ("short", "estimated"))
+    absent = len({summary.table.identity for summary in summaries if not summary.is_available})
+    recall = candidate_recall(scan.threshold) * 100
+    todo = "put their releases below --releases, or name the datasets with --benchmark"
+    said = {
+        unread_text(scan.sums): len(scan.sums.unread),
+        **dict.fromkeys(lacking(read_record(scan.index), MAX_NAMES), 1),
+        f"nothing found of {count(len(without), 'dataset')}: {shown}": len(without),
+        f"not counted: {count(short, 'row')} whose texts of 1 to 4 words are in the corpus by themselves": short,
+        f"estimated: {count(estimated, 'near row')}, as their texts are not available: {todo}": estimated,
+        f"the texts of {count(absent, 'dataset')} are not available: near-duplicates of them are estimated": absent
+        and not estimated,
+        f"of texts with a similarity of {scan.threshold:g}, {recall:.1f} % are compared at all": scan.threshold
+        < THRESHOLD,
+    }
+    return [sentence for sentence, is_so in said.items() if is_so]
 
 
 def _whole_units(summaries: Sequence[TableSummary]) -> list[str]:
     """The units that rows of the corpus have, once for all columns of a dataset that have the same."""
     places: dict[tuple[str, str], list[str]] = {}
     for summary in summaries:
-        units = ", ".join(f"{number(rows)} as {unit}" for unit, rows in summary.units.items() if rows)
-        if units:
+        if units := ", ".join(f"{number(rows)} as {unit}" for unit, rows in summary.units.items() if rows):
             places.setdefault((dataset_name(summary.table), units), []).append(location(summary.table))
     return [f"{dataset}, {units} ({' and '.join(columns)})" for (dataset, units), columns in places.items()]
 
@@ -353,12 +350,11 @@ def _excerpt(text: str | None, contained: str | None = None, absent: str = NOT_A
     if text is None:
         return absent
     words = re.findall(r"\w+", contained or "")
-    if 0 < len(words) <= MAX_MARKED_WORDS:
-        found = re.search(r"[\W_]+".join(map(re.escape, words)), text, re.IGNORECASE)
-        if found:
-            before, after = text[: found.start()], text[found.end() :]
-            cut = f"... {before[-CONTEXT:].partition(' ')[2]}" if len(before) > CONTEXT else before
-            return _readable(cut), _readable(found[0]), _readable(after, CONTEXT)
+    pattern = r"[\W_]+".join(map(re.escape, words))
+    if 0 < len(words) <= MAX_MARKED_WORDS and (found := re.search(pattern, text, re.IGNORECASE)):
+        before, after = text[: found.start()], text[found.end() :]
+        cut = f"... {before[-CONTEXT:].partition(' ')[2]}" if len(before) > CONTEXT else before
+        return _readable(cut), _readable(found[0]), _readable(after, CONTEXT)
     return _readable(text), "", ""
 
 

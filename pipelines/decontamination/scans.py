@@ -24,6 +24,7 @@ from pipelines.checking.data_files import require_unchanged
 from pipelines.decontamination.clean import DROP_SCHEMA, ScannedFile
 from pipelines.decontamination.engines import RAY, Engine, open_checkpoints, read_results, run_partitions, scan_digest
 from pipelines.decontamination.index_file import (
+    ROW_GROUP_ROWS,
     IndexTable,
     Lookup,
     arrange_index,
@@ -64,7 +65,7 @@ def scan_partition(
     whole_texts: bool = False,
     threads: int | None = None,
 ) -> pl.DataFrame:
-    """The matches of a partition, as a frame of one row for `read_scan`; an engine runs it through `functools.partial`.
+    """The matches of a partition, as a frame of one row for `Scan.results`; an engine runs it through `functools.partial`.
 
     index: its file, which a process reads once. texts: the file of the available texts, which `write_texts` writes. threads: on
     which the batches are searched, by default as many as polars has. The result of the first partition of a local file has its
@@ -95,15 +96,6 @@ def scan_partition(
             "sha256": pl.Series([digest], dtype=pl.String),
         }
     )
-
-
-def read_scan(folder: Path, partitions: Sequence[Partition]) -> Iterator[BatchMatches]:
-    """The matches of each partition, over all of its batches, in the order given. folder: the checkpoints of the scan."""
-    for partition, result in zip(partitions, read_results(folder, partitions), strict=True):
-        matches, short, coverage = (pl.DataFrame(result[name][0].struct.unnest()) for name, _ in PARTS)
-        if partition.is_cut:
-            matches = matches.with_columns(pl.col("corpus_row") + partition.first_row)
-        yield BatchMatches(matches, short, result["rows"][0], result["texts"][0], coverage)
 
 
 @lru_cache(maxsize=1)
@@ -184,8 +176,12 @@ class Scan:
         return numbered
 
     def results(self) -> Iterator[BatchMatches]:
-        """The results of `partitions`."""
-        return read_scan(self.folder, self.partitions)
+        """The matches of each of `partitions`, over all of its batches."""
+        for partition, result in zip(self.partitions, read_results(self.folder, self.partitions), strict=True):
+            matches, short, coverage = (pl.DataFrame(result[name][0].struct.unnest()) for name, _ in PARTS)
+            if partition.is_cut:
+                matches = matches.with_columns(pl.col("corpus_row") + partition.first_row)
+            yield BatchMatches(matches, short, result["rows"][0], result["texts"][0], coverage)
 
     @cached_property
     def sums(self) -> Sums:
@@ -196,7 +192,10 @@ class Scan:
         for result in self.results():
             rows_found = result.matches.select("corpus_file", "corpus_row").n_unique()
             counts.update(rows=result.rows, texts=result.texts, rows_found=rows_found)
-            waiting.append(_merge(_as_found(result.matches)))
+            of_kinds = (pl.col("kind").eq(kind).alias(kind) for kind in KINDS)
+            unit = pl.col("unit").replace_strict(UNIT_RANKS, return_dtype=pl.Int64)
+            found = result.matches.select(*TABLE, "row", *of_kinds, unit, "is_estimated", matches=pl.lit(1, pl.Int64))
+            waiting.append(_merge(found))
             if sum(map(len, waiting[1:])) > MAX_WAITING:
                 waiting = [_merge(pl.concat(waiting))]
             coverage.append(result.coverage)
@@ -278,17 +277,6 @@ def _texts_file(folder: Path) -> Iterator[Path]:
             yield Path(f"/proc/{os.getpid()}/fd/{file.fileno()}")
 
 
-def _as_found(matches: pl.DataFrame) -> pl.DataFrame:
-    return matches.select(
-        *TABLE,
-        "row",
-        *((pl.col("kind") == kind).alias(kind) for kind in KINDS),
-        pl.col("unit").replace_strict(UNIT_RANKS, return_dtype=pl.Int64),
-        pl.lit(1, pl.Int64).alias("matches"),
-        "is_estimated",
-    )
-
-
 def _merge(found: pl.DataFrame) -> pl.DataFrame:
     """One row for each text of the index."""
     merged = found.group_by(*TABLE, "row").agg(
@@ -355,7 +343,6 @@ def _counts(frame: pl.DataFrame, *columns: str) -> Counter[tuple[Any, ...]]:
     return Counter({row[:-1]: row[-1] for row in counted.iter_rows()})
 
 
-GROUP_ROWS = 65_536
 SCHEMA = pa.schema(
     [
         pa.field(name, {pl.String: pa.string(), pl.Int64: pa.int64(), pl.Float64: pa.float64()}.get(kind, pa.bool_()))
@@ -375,8 +362,8 @@ def write_matches(scan: Scan, path: Path) -> None:
             result.matches.select(*MATCH_SCHEMA).to_arrow(compat_level=pl.CompatLevel.oldest())
             for result in scan.results()
         )
-        for group in in_groups((table.cast(SCHEMA) for table in matches), GROUP_ROWS):
-            writer.write_table(group, row_group_size=GROUP_ROWS)
+        for group in in_groups((table.cast(SCHEMA) for table in matches), ROW_GROUP_ROWS):
+            writer.write_table(group, row_group_size=ROW_GROUP_ROWS)
         writer.add_key_value_metadata({MARK: "matches"})
 
 
@@ -392,7 +379,7 @@ def write_flags(scan: Scan, path: Path) -> None:
     flags = rows.select(*key, kinds=kinds, matches="matches").sort(key)
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as part:
-        flags.write_parquet(part, compression="zstd", row_group_size=GROUP_ROWS, metadata={MARK: "flags"})
+        flags.write_parquet(part, compression="zstd", row_group_size=ROW_GROUP_ROWS, metadata={MARK: "flags"})
 
 
 def rows_to_drop(scan: Scan) -> pl.DataFrame:

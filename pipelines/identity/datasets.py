@@ -25,7 +25,7 @@ from pipelines.checking.datasets import (
     read_tables,
 )
 from pipelines.checking.formats import scan_files
-from pipelines.checking.targets import Target, locate_target, resolve_targets
+from pipelines.checking.targets import Target, locate_target, resolve_target
 from pipelines.identity import USUAL
 from pipelines.identity.rows import Common, TableDifference, common_columns, compare_rows
 from pipelines.process.safe_text import first_line
@@ -105,8 +105,9 @@ def compare_datasets(a: Side, b: Side, options: ForeignOptions, allowed: Sequenc
             try:
                 difference = _compare(pair, exchanged)
             except pl.exceptions.PolarsError as error:
-                where = f"{a.name}, {b.name}: {location}"
-                raise SourceError("cannot read the rows of a table", where=where, found=first_line(error)) from error
+                raise SourceError(
+                    "cannot read the rows of a table", where=f"{a.name}, {b.name}: {location}", found=first_line(error)
+                ) from error
         renamed = pair.old and pair.new and pair.old != pair.new
         found[number] = replace(difference, old="/".join(pair.old or ())) if renamed else difference
     tables = [found[number] for number in range(len(pairs))]
@@ -130,11 +131,7 @@ def read_side(name: str, options: ForeignOptions, releases: Path) -> Side:
 
     Raises UsageError for a name that means nothing or several datasets, and as read_target does.
     """
-    targets = resolve_targets(name, releases)
-    if len(targets) > 1:
-        found = ", ".join(target.name for target in targets)
-        raise UsageError(f"{name!r} means several datasets", found=found, todo="name one of them")
-    return read_target(targets[0], options)
+    return read_target(resolve_target(name, releases), options)
 
 
 def read_target(target: Target, options: ForeignOptions) -> Side:
@@ -152,8 +149,12 @@ def read_target(target: Target, options: ForeignOptions) -> Side:
         manifest = require_manifest(path)
         # A card edited on the Hub does not matter here; edited statistics do, because they are compared.
         if problems := verify_release(path, manifest) + edited_documents(path, manifest, [STATISTICS]):
-            todo = f"remove {path}, then build or fetch it again"
-            raise ReleaseError("the release is damaged", where=name, found=problems[0], todo=todo)
+            raise ReleaseError(
+                "the release is damaged",
+                where=name,
+                found=problems[0],
+                todo=f"remove {path}, then build or fetch it again",
+            )
         return Side(name, where, scan_tables(path, manifest.tables), {}, manifest, path)
     files = find_files(path, options.subsets)
     tables = {
@@ -168,8 +169,11 @@ def _select_subsets(sides: tuple[Side, Side], subsets: Sequence[str]) -> list[Si
     configs = dict.fromkeys(config for side in sides for config in side.tables)
     for subset in subsets:
         if not any(belongs_to(config, subset) for config in configs):
-            where = ", ".join(side.name for side in sides)
-            raise UsageError(f"no subset {subset!r}", where=where, found=f"configs: {', '.join(configs)}")
+            raise UsageError(
+                f"no subset {subset!r}",
+                where=", ".join(side.name for side in sides),
+                found=f"configs: {', '.join(configs)}",
+            )
     selected = [
         {name: splits for name, splits in side.tables.items() if any(belongs_to(name, subset) for subset in subsets)}
         for side in sides
@@ -240,8 +244,10 @@ def _rename_columns(sides: tuple[Side, Side], columns: Mapping[str, str]) -> lis
     found = list(map(_column_names, sides))
     for own, other in columns.items():
         if not any(other in names for names in found):
-            todo = "write our column first, then the one in the files: --map text=sentence"
-            raise UsageError(f"--map {own}={other}: neither dataset has a column {other!r}", todo=todo)
+            raise UsageError(
+                f"--map {own}={other}: neither dataset has a column {other!r}",
+                todo="write our column first, then the one in the files: --map text=sentence",
+            )
     own_columns = [{own: other for own, other in columns.items() if other in names} for names in found]
     return [
         replace(side, tables=rename_columns(side.tables, mapped)[0])

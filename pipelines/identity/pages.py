@@ -1,6 +1,6 @@
 """The difference of two datasets as text for a terminal, Markdown for a pull request, and a page for a browser."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +99,7 @@ def write_html(path: Path, difference: Mapping[str, Any]) -> None:
         {
             "location": _location(table),
             "counts": {name: getattr(table, key) for name, key in COUNTS.items()},
-            "remarks": list(remarks(table)),
+            "remarks": remarks(table),
             "examples": {
                 kind: [
                     {name: [_excerpt(side) for side in _sides(kind, name, value, table)] for name, value in row.items()}
@@ -128,31 +128,32 @@ def _excerpt(value: Any) -> str:
     return markdown.visible(str(markdown.shorten(value, 400)))
 
 
-def remarks(table: TableDifference) -> Iterator[str]:
+def remarks(table: TableDifference) -> list[str]:
     """What is to say about a table beside its counts."""
-    if table.state in {"new", "gone", "same"}:
-        yield {"new": "only in B", "gone": "only in A", "same": "the same rows in the same order"}[table.state]
-    if table.reordered:
-        yield "the same rows in another order" if table.state == "reordered" else "the equal rows come in another order"
-    if table.old:
-        yield f"{table.old} in A"
-    if table.columns:
-        yield f"not compared, columns of A (-) and B (+): {', '.join(table.columns)}"
-    if table.types:
-        yield "types: " + ", ".join(f"{name} {old} and {new}" for name, (old, new) in table.types.items())
-    if table.labels:
-        names = [f"{old} is {new}" for old, new in table.labels.items()]
-        yield "labels: " + ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+    states = {"new": "only in B", "gone": "only in A", "same": "the same rows in the same order"}
+    order = "the same rows in another order" if table.state == "reordered" else "the equal rows come in another order"
+    types = (f"{name} {old} and {new}" for name, (old, new) in table.types.items())
+    names = [f"{old} is {new}" for old, new in table.labels.items()]
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     kinds = {
         "another id alone": table.new_ids,
         "the same texts, other values": table.same_text,
         "case, punctuation or white space alone": table.folded,
         "the same id, another text": table.same_id,
     }
-    if found := [f"{name} {count:,}" for name, count in kinds.items() if count]:
-        yield "; ".join(found)
-    if table.differing and table.changed:
-        yield "by column: " + ", ".join(f"{name} {count:,}" for name, count in table.differing.items())
+    counted = "; ".join(f"{name} {count:,}" for name, count in kinds.items() if count)
+    columns = (f"{name} {count:,}" for name, count in table.differing.items())
+    said = {
+        states.get(table.state, ""): table.state in states,
+        order: table.reordered,
+        f"{table.old} in A": table.old,
+        f"not compared, columns of A (-) and B (+): {', '.join(table.columns)}": table.columns,
+        f"types: {', '.join(types)}": table.types,
+        f"labels: {', '.join(names[:SHOWN])}{more}": names,
+        counted: counted,
+        f"by column: {', '.join(columns)}": table.differing and table.changed,
+    }
+    return [sentence for sentence, is_so in said.items() if is_so]
 
 
 def _titles(side: Mapping[str, Any]) -> list[str]:

@@ -11,7 +11,7 @@ What is left was removed or added. Equal rows are paired in the order in which t
 compared by hashes of 64 bits: of two tables of a million rows, one comparison in ten million makes a false pair.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -169,7 +169,8 @@ def pair_rows(old: pl.LazyFrame, new: pl.LazyFrame, common: Common) -> Pairing:
 
     Raises polars' errors where rows cannot be read.
     """
-    stages = [stage for stage in STAGES if _applies(stage, common)]
+    has = {WHOLE: True, TEXT: bool(common.texts), FOLDED: bool(common.texts), ID: bool(common.ids)}
+    stages = [stage for stage in STAGES if all(has[key] for key in stage)]
     hashes = [_hash_rows(frame, common) for frame in (old, new)]
     if hashes[0].height == hashes[1].height and (hashes[0][WHOLE] == hashes[1][WHOLE]).all():
         position = hashes[0][POSITION]
@@ -182,8 +183,7 @@ def pair_rows(old: pl.LazyFrame, new: pl.LazyFrame, common: Common) -> Pairing:
         if FOLDED in stage:
             hashes = [_with_folded(frame, left, common) for frame, left in zip((old, new), hashes, strict=True)]
         hashes = [rows.with_columns(pl.col(POSITION).rank("ordinal").over(stage).alias(COPY)) for rows in hashes]
-        on = [*stage, COPY]
-        both = hashes[0].join(hashes[1], on=on, suffix="_new")
+        both = hashes[0].join(hashes[1], on=[*stage, COPY], suffix="_new")
         found.append(both.select(old=POSITION, new=f"{POSITION}_new", stage=pl.lit(STAGES.index(stage), pl.UInt8)))
         hashes = [
             rows.join(both.select(pl.col(name).alias(POSITION)), on=POSITION, how="anti")
@@ -191,11 +191,6 @@ def pair_rows(old: pl.LazyFrame, new: pl.LazyFrame, common: Common) -> Pairing:
         ]
     removed, added = (rows[POSITION].sort() for rows in hashes)
     return Pairing(pl.concat(found).sort("old"), removed, added)
-
-
-def _applies(stage: Sequence[str], common: Common) -> bool:
-    has = {WHOLE: True, TEXT: bool(common.texts), FOLDED: bool(common.texts), ID: bool(common.ids)}
-    return all(has[key] for key in stage)
 
 
 def _hash_rows(frame: pl.LazyFrame, common: Common) -> pl.DataFrame:

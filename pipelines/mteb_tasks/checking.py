@@ -11,7 +11,6 @@ from typing import Any
 
 from builders import tasks
 from builders.errors import SourceError, UsageError
-from builders.tasks import EVALUATED
 from cards.front_matter import LANGUAGES
 from cards.manifest import Finding, Severity
 from pipelines.audit.findings import table_finding
@@ -21,7 +20,6 @@ from pipelines.checking.data_files import belongs_to
 from pipelines.checking.datasets import ForeignDataset, ForeignOptions, read_datasets, reading_rows
 from pipelines.checking.targets import Target, fetch_tables, list_tables
 from pipelines.hub import client, repository
-from pipelines.hub.repository import COMMIT, Snapshot
 from pipelines.mteb_tasks.registry import describe_dataset, find_tasks, first_reading, load_mteb, own_steps
 from pipelines.raw.digests import default_cache
 
@@ -45,22 +43,30 @@ def check_task(target: Target, options: ForeignOptions, *, language_sample: int 
     subset that the task does not evaluate.
     """
     task, of = target.mteb_task, target.mteb_task.metadata
-    if of.modalities != ["text"] or of.type not in EVALUATED:
-        what, found = "tasks of this type are not supported", f"{of.type} of {', '.join(of.modalities)}"
-        raise SourceError(what, where=target.name, found=found, expected=f"{', '.join(EVALUATED)} of text alone")
+    if of.modalities != ["text"] or of.type not in tasks.EVALUATED:
+        raise SourceError(
+            "tasks of this type are not supported",
+            where=target.name,
+            found=f"{of.type} of {', '.join(of.modalities)}",
+            expected=f"{', '.join(tasks.EVALUATED)} of text alone",
+        )
     hub, dataset = client.connect(), describe_dataset([task])
     if unknown := sorted({*options.subsets} - {*dataset.subsets}):
-        expected = ", ".join(dataset.subsets[:20]) or "no --subset"
-        raise UsageError("not a subset of the task", where=target.name, found=", ".join(unknown), expected=expected)
+        raise UsageError(
+            "not a subset of the task",
+            where=target.name,
+            found=", ".join(unknown),
+            expected=", ".join(dataset.subsets[:20]) or "no --subset",
+        )
     at, main = (repository.snapshot(hub, dataset.path, revision) for revision in (dataset.revision, repository.MAIN))
     if at is None:
-        what = (
-            "the repository lacks the revision of mteb" if main else "no such repository on the Hub, or a private one"
-        )
         raise SourceError(
-            what, where=dataset.path, found=f"main at {main.sha}" if main else None, expected=dataset.revision,
+            "the repository lacks the revision of mteb" if main else "no such repository on the Hub, or a private one",
+            where=dataset.path,
+            found=f"main at {main.sha}" if main else None,
+            expected=dataset.revision,
             todo="set `path` and `revision` in mteb's metadata to a commit",
-        )  # fmt: skip
+        )
     front_matter, tables = list_tables(hub, dataset.path, at)
     names = options.subsets or dataset.subsets
     subsets = tuple(name for name in names if any(belongs_to(config, name) for config in tables))
@@ -118,7 +124,7 @@ def _detectable(codes: Sequence[str]) -> tuple[str, ...]:
     return tuple(code for code in codes if code.split("-")[0] in LANGUAGES)
 
 
-def _compare_metadata(of: Any, at: Snapshot, front_matter: Mapping[str, Any]) -> list[str]:
+def _compare_metadata(of: Any, at: repository.Snapshot, front_matter: Mapping[str, Any]) -> list[str]:
     """How the revision, the repository and the licence of a task are not those of its dataset."""
     path, revision, license_ = of.dataset["path"], of.dataset["revision"], of.license or "not specified"
     declared = front_matter.get("license") or []
@@ -126,7 +132,11 @@ def _compare_metadata(of: Any, at: Snapshot, front_matter: Mapping[str, Any]) ->
     # A licence with an address in mteb is `other` on the Hub.
     other = on_card and not license_.startswith("http") and license_ not in ("not specified", *on_card)
     return [
-        *([] if COMMIT.fullmatch(revision) else [f"the revision {revision} is not a full commit; it is {at.sha} now"]),
+        *(
+            []
+            if repository.COMMIT.fullmatch(revision)
+            else [f"the revision {revision} is not a full commit; it is {at.sha} now"]
+        ),
         *([] if at.repo in ("", path) else [f"the repository is called {at.repo} now"]),
         *([f"licence {license_} in mteb, {', '.join(on_card)} on the card"] if other else []),
     ]

@@ -91,8 +91,11 @@ def find_tasks(name: str) -> list[Any]:
     known = {known.casefold(): known for known in names}
     near = " or ".join(repr(known[close]) for close in difflib.get_close_matches(name.casefold(), known))
     todo = "name a benchmark, MTEB(rus, v1.1), a task, RuBQRetrieval, a language, rus, or all; or install another version of mteb"
-    what = f"mteb {mteb.__version__} has no benchmark and no task of this name"
-    raise UsageError(what, found=name, todo=f"did you mean {near}? {todo}" if near else todo)
+    raise UsageError(
+        f"mteb {mteb.__version__} has no benchmark and no task of this name",
+        found=name,
+        todo=f"did you mean {near}? {todo}" if near else todo,
+    )
 
 
 def stops(error: BaseException) -> bool:

@@ -71,6 +71,7 @@ def test_a_profile_without_its_packages_says_what_to_install(tmp_path: Path, mon
     assert "not installed: scikit-learn" in done.stderr
 
 
-def test_a_profile_is_not_for_comparisons_and_organisations() -> None:
-    for option in (["--against", "published"], ["--org", "ORG"]):
-        assert run("check", "cedr", "--profile", *option).returncode == 2
+@pytest.mark.parametrize("option", [["--profile"], ["--badge", "badge.json"]])
+def test_profiles_and_badges_are_not_for_comparisons_and_organisations(option: list[str]) -> None:
+    for other in (["--against", "published"], ["--org", "ORG"]):
+        assert run("check", "cedr", *option, *other).returncode == 2

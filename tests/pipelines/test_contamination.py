@@ -12,8 +12,8 @@ import pytest
 
 from builders import catalogue
 from builders.errors import ReleaseError, SourceError, UsageError
-from pipelines import contamination
 from pipelines.decontamination.index_file import SCHEMA
+from tests.pipelines.decontamination.test_clean import run_scan
 from tests.support.benchmark_tables import LATIN, sentence
 from tests.support.foreign import write_json_lines
 
@@ -29,12 +29,7 @@ CONTRACT = [
 def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     """Runs the command with arguments in an empty folder; returns its exit code."""
     monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str) -> int:
-        monkeypatch.setattr("sys.argv", ["embedding-datasets contamination", *arguments])
-        return contamination.main()
-
-    return call
+    return run_scan
 
 
 @pytest.fixture
@@ -190,12 +185,6 @@ def test_a_missing_or_damaged_index_and_unknown_names_are_errors(run: Any, corpu
     with pytest.raises(UsageError, match="no kind of match is named 'exakt'"):
         run("scan", str(corpus), "--index", "damaged", "--fail-on", "exakt:1%")
     assert not (tmp_path / "x").exists()
-
-
-def test_a_corpus_without_rows_is_an_error(run: Any, benchmark: Path, tmp_path: Path) -> None:
-    (tmp_path / "empty.jsonl").touch()
-    with pytest.raises(SourceError, match="the corpus has no rows"):
-        scan(run, tmp_path / "empty.jsonl", benchmark)
 
 
 def test_a_map_lists_the_texts_that_two_datasets_share(

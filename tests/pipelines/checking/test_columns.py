@@ -41,14 +41,14 @@ def test_numbers_are_read_as_scores_clusters_and_labels_of_pairs(tmp_path: Path)
 def test_numbers_are_read_as_ids_of_judgements_but_not_as_ids_of_documents() -> None:
     corpus, _, qrels = TYPES["Retrieval"].layouts
     judgements = pl.LazyFrame({"query-id": [1, 2], "corpus-id": [1, 2], "score": [1, 1]})
-    table = fit_table(qrels, ("qrels", "test"), judgements)
-    assert (table.findings, table.notes) == ((), ())
-    assert table.frame.collect()["query-id"].to_list() == ["1", "2"]
+    table, *others = fit_table(qrels, ("qrels", "test"), judgements)
+    assert others == [[], []]
+    assert table.collect()["query-id"].to_list() == ["1", "2"]
     documents = pl.LazyFrame({"_id": [1, 2], "text": ["a", "b"], "url": ["c", "d"]})
-    table = fit_table(corpus, ("corpus", "test"), documents)
-    assert (table.findings, table.notes) == ((), ("corpus: ignored columns url",))
-    assert table.frame.collect().to_dicts()[0] == {"id": "1", "title": "", "text": "a"}
-    [finding] = fit_table(corpus, ("corpus", "test"), documents.rename({"_id": "id"})).findings
+    table, *others = fit_table(corpus, ("corpus", "test"), documents)
+    assert others == [[], ["corpus: ignored columns url"]]
+    assert table.collect().to_dicts()[0] == {"id": "1", "title": "", "text": "a"}
+    _, [finding], _ = fit_table(corpus, ("corpus", "test"), documents.rename({"_id": "id"}))
     assert (finding.kind, finding.location, finding.detail) == (
         "wrong_type",
         "corpus/test.id",
@@ -120,18 +120,22 @@ def test_a_map_of_another_form_is_refused(texts: list[str], what: str) -> None:
         parse_column_map(texts)
 
 
-def test_a_renamed_column_replaces_one_of_its_new_name_and_a_note_says_so() -> None:
-    frame = pl.LazyFrame({"text": ["ignored"], "sentence": ["read"], "label": [1]})
-    tables, notes = rename_columns({"default": {"test": frame}}, {"text": "sentence"})
-    assert tables["default"]["test"].collect().to_dict(as_series=False) == {"label": [1], "text": ["read"]}
-    assert notes == ["default: the column text is ignored, because --map reads sentence as text"]
-
-
-def test_two_columns_can_change_their_names() -> None:
-    frame = pl.LazyFrame({"sentence1": ["a"], "sentence2": ["b"]})
-    tables, notes = rename_columns({"default": {"test": frame}}, {"sentence1": "sentence2", "sentence2": "sentence1"})
-    assert tables["default"]["test"].collect().row(0, named=True) == {"sentence1": "b", "sentence2": "a"}
-    assert notes == []
+@pytest.mark.parametrize(
+    ("row", "columns", "renamed", "notes"),
+    [
+        ({"text": "ignored", "sentence": "read", "label": 1}, {"text": "sentence"}, {"label": 1, "text": "read"},
+         ["default: the column text is ignored, because --map reads sentence as text"]),
+        ({"sentence1": "a", "sentence2": "b"}, {"sentence1": "sentence2", "sentence2": "sentence1"},
+         {"sentence1": "b", "sentence2": "a"}, []),
+    ],
+    ids=["one", "each other's"],
+)  # fmt: skip
+def test_a_renamed_column_replaces_one_of_its_new_name_and_a_note_says_so(
+    row: dict[str, Any], columns: dict[str, str], renamed: dict[str, Any], notes: list[str]
+) -> None:
+    tables, found = rename_columns({"default": {"test": pl.LazyFrame([row])}}, columns)
+    assert tables["default"]["test"].collect().row(0, named=True) == renamed
+    assert found == notes
 
 
 @pytest.mark.parametrize(
@@ -163,7 +167,7 @@ def test_a_folder_with_other_columns_is_audited_under_the_names_of_its_task(tmp_
 
 def write_file(path: Path) -> Path:
     """ROWS in the format of the file's name."""
-    match path.name.removeprefix("test"):
+    match "".join(path.suffixes):
         case ".parquet":
             ROWS.write_parquet(path)
         case ".csv":
@@ -177,19 +181,23 @@ def write_file(path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", ["test.parquet", "test.csv", "test.tsv.gz", "test.json", "test.jsonl.gz"])
-def test_a_single_file_is_a_dataset_with_one_split_named_after_the_file(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "split"),
+    [
+        ("test.parquet", "test"),
+        ("test.csv", "test"),
+        ("test.tsv.gz", "test"),
+        ("test.json", "test"),
+        ("test.jsonl.gz", "test"),
+        ("data-2020.csv", "train"),
+    ],
+)
+def test_a_single_file_is_a_dataset_with_one_split_named_after_the_file(name: str, split: str, tmp_path: Path) -> None:
     (tmp_path / "train.csv").write_text("another,table\n1,2\n", "utf-8")
     report = check_one(write_file(tmp_path / name), columns=MAP)
-    assert [(table["split"], table["rows"]) for table in report["tables"]] == [("test", 3)]
-    assert ("duplicate_text", "default/test/text", 1) in finding_counts(report)
+    assert [(table["config"], table["split"], table["rows"]) for table in report["tables"]] == [("default", split, 3)]
+    assert ("duplicate_text", f"default/{split}/text", 1) in finding_counts(report)
     assert not finding_counts(report, "error"), "a single file needs no split to train on"
-
-
-def test_a_single_file_with_any_other_name_is_the_split_train(tmp_path: Path) -> None:
-    ROWS.write_csv(tmp_path / "data-2020.csv")
-    [table] = check_one(tmp_path / "data-2020.csv", columns=MAP)["tables"]
-    assert (table["config"], table["split"]) == ("default", "train")
 
 
 def test_a_single_file_that_cannot_be_read_is_named_in_the_error(tmp_path: Path) -> None:

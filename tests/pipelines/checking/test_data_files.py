@@ -2,8 +2,6 @@
 errors that name the file that cannot be read.
 """
 
-import gzip
-import json
 from pathlib import Path
 from typing import Any
 
@@ -230,16 +228,3 @@ def test_files_of_one_table_in_several_formats_are_an_error(tmp_path: Path) -> N
 def test_the_text_na_in_a_csv_is_null_as_it_is_to_datasets(tmp_path: Path) -> None:
     (tmp_path / "test.csv").write_text('sentences,labels\nNA,a\n"NA, or not",b\n')
     assert finding_counts(report_of(tmp_path)) == [("null_text", "default/test/sentences", 1)]
-
-
-def test_compressed_json_lines_are_read(tmp_path: Path) -> None:
-    rows = "".join(json.dumps({"sentences": f"text {number}", "labels": number % 2}) + "\n" for number in range(6))
-    (tmp_path / "test.jsonl.gz").write_bytes(gzip.compress(rows.encode()))
-    report = report_of(tmp_path)
-    assert (report["task"], report["tables"][0]["rows"], report["findings"]) == ("Clustering", 6, [])
-
-
-def test_a_json_array_is_read(tmp_path: Path) -> None:
-    rows = [{"sentences": "one", "labels": "a"}, {"sentences": "two", "labels": "b"}]
-    (tmp_path / "test.json").write_text(json.dumps(rows))
-    assert report_of(tmp_path)["tables"][0]["rows"] == 2

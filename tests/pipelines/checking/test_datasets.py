@@ -154,17 +154,18 @@ def write_retrieval(dataset_dir: Path, corpus_config: str, **changes: str) -> Pa
     return dataset_dir
 
 
-@pytest.mark.parametrize("corpus_config", [ONE_CORPUS, TWO_COPIES], ids=["one file", "two copies"])
-def test_findings_of_one_corpus_for_two_splits_are_listed_once(corpus_config: str, tmp_path: Path) -> None:
-    report = report_of(write_retrieval(tmp_path, corpus_config))
-    assert finding_counts(report) == [("html_residue", "corpus/dev/text", 1)]
-    assert report["notes"][0] == "corpus/test: the same files as corpus/dev, findings that both have are listed once"
-
-
-def test_findings_of_two_different_corpora_are_listed_for_both(tmp_path: Path) -> None:
-    report = report_of(write_retrieval(tmp_path, TWO_COPIES, copy="ants &amp; bees"))
-    assert finding_counts(report) == [("html_residue", "corpus/dev/text", 1), ("html_residue", "corpus/test/text", 1)]
-    assert not any(note.startswith("corpus/test: the same") for note in report["notes"])
+@pytest.mark.parametrize(
+    ("corpus_config", "changes", "splits"),
+    [(ONE_CORPUS, {}, ["dev"]), (TWO_COPIES, {}, ["dev"]), (TWO_COPIES, {"copy": "ants &amp; bees"}, ["dev", "test"])],
+    ids=["one file", "two copies", "two corpora"],
+)
+def test_findings_of_one_corpus_for_two_splits_are_listed_once(
+    corpus_config: str, changes: dict[str, str], splits: list[str], tmp_path: Path
+) -> None:
+    report = report_of(write_retrieval(tmp_path, corpus_config, **changes))
+    assert finding_counts(report) == [("html_residue", f"corpus/{split}/text", 1) for split in splits]
+    note = "corpus/test: the same files as corpus/dev, findings that both have are listed once"
+    assert [one for one in report["notes"] if one.startswith("corpus/test: the same")] == [note] * (len(splits) == 1)
 
 
 def test_files_are_compared_by_their_bytes_within_a_config(tmp_path: Path) -> None:

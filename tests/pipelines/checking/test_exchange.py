@@ -94,8 +94,3 @@ def test_the_badge_of_several_datasets_has_the_worst_verdict(tmp_path: Path) -> 
     assert run("check", str(tmp_path / "broken"), str(write(tmp_path)), "--badge", str(badge)).returncode == 4
     written = json.loads(badge.read_text("utf-8"))
     assert (written["message"].partition(",")[0], written["color"]) == ("defective", "red")
-
-
-def test_reports_are_not_for_comparisons_and_organisations(tmp_path: Path) -> None:
-    for option in (["--against", "published"], ["--org", "ORG"]):
-        assert run("check", "cedr", "--badge", str(tmp_path / "b"), *option).returncode == 2

@@ -97,14 +97,9 @@ def test_a_path_in_a_repository_is_a_part_of_it(hub: LoopbackHub, name: str, fil
     assert [file.relative for file, _ in open_corpus([name]).files] == files
 
 
-@pytest.mark.parametrize("revision", ["refs/pr/1", "refs%2Fpr%2F1"])
-def test_a_revision_may_be_named(hub: LoopbackHub, revision: str) -> None:
-    name = f"{NAME}@{revision}/test.csv"
-    assert texts_of(open_corpus([name])) == {name: ["c"]}
-
-
-def test_a_repository_may_be_named_as_for_check(hub: LoopbackHub) -> None:
-    assert texts_of(open_corpus(["org/corpus@refs/pr/1"]))["org/corpus@refs/pr/1/test.csv"] == ["c"]
+def test_a_revision_may_be_named_and_a_repository_as_for_check(hub: LoopbackHub) -> None:
+    for name in (f"{NAME}@refs/pr/1", f"{NAME}@refs%2Fpr%2F1", "org/corpus@refs/pr/1"):
+        assert texts_of(open_corpus([name]))[f"{name}/test.csv"] == ["c"]
     assert texts_of(open_corpus(["org/corpus"])) == {
         "org/corpus/test.csv": ["new"], "org/corpus/train/a.jsonl": ["a"], "org/corpus/train/b.jsonl.gz": ["b"],
     }  # fmt: skip

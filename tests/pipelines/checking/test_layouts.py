@@ -11,7 +11,6 @@ import pytest
 from builders.errors import SourceError
 from pipelines.checking.columns import parse_column_map
 from pipelines.checking.datasets import ForeignDataset, ForeignOptions, find_files, read_datasets
-from pipelines.checking.formats import find_dialect
 from tests.support.foreign import finding_counts, report_of, write_json_lines
 
 SENTENCES = [
@@ -42,19 +41,20 @@ def rows_of(dataset: ForeignDataset, config: str, split: str) -> list[dict[str, 
         ({"query": "a", "pos": ["b", "e"], "neg": ["c", "d"]}, ["b", "e"], ["c", "d"]),
         ({"query": ["Find:", "a"], "pos": ["Find:", "b"], "neg": ["Find:", "c"], "task_name": "x"}, ["b"], ["c"]),
         ({"anchor": "a", "positive": "b", "negatives": ["c", "d"]}, ["b"], ["c", "d"]),
+        ({"query": "a", "positives": ["b"], "negatives": ["c", "d"]}, ["b"], ["c", "d"]),
     ],
-    ids=["triplet", "numbered negatives", "pair", "FlagEmbedding", "MEDI", "listed negatives"],
+    ids=["triplet", "numbered negatives", "pair", "FlagEmbedding", "MEDI", "listed negatives", "ours without ids"],
 )
 def test_training_pairs_are_read_as_such(
     row: dict[str, Any], positives: list[str], negatives: list[str], tmp_path: Path
 ) -> None:
     write_json_lines(tmp_path / "train.jsonl", row)
-    dataset = read(tmp_path)
-    assert dataset.task.type.name == "Contrastive"
     kinds = ["provided"] * len(negatives)
     expected = {"query": "a", "positives": positives, "negatives": negatives, "negative_kinds": kinds, "id": "0"}
-    assert rows_of(dataset, "default", "train") == [expected]
-    assert any(note.startswith("default: read as Contrastive: ") for note in dataset.notes)
+    for dataset in (read(tmp_path), read(tmp_path, task="Contrastive")):
+        assert dataset.task.type.name == "Contrastive"
+        assert rows_of(dataset, "default", "train") == [expected]
+        assert any(note.startswith("default: read as Contrastive: ") for note in dataset.notes)
 
 
 def test_a_negative_that_is_the_positive_is_found_in_triplets_of_anybody(tmp_path: Path) -> None:
@@ -182,32 +182,28 @@ def test_columns_that_nobody_uses_are_an_error_with_the_command_that_reads_them(
     assert not dataset.findings
 
 
-def test_columns_without_a_text_get_no_proposal(tmp_path: Path) -> None:
-    write_json_lines(tmp_path / "train.jsonl", {"a": 1, "b": 2})
+@pytest.mark.parametrize(
+    ("lines", "todo"),
+    [
+        (["a,b", "1,2"], "rename its configs or columns, or say which are which: --map text=sentence"),
+        (
+            [f"{text},{text[::-1]},2.5" for text in SENTENCES],
+            "put a line with names of columns first: the first row was taken for them",
+        ),
+        (
+            ["code,Utt,Klass", *(f"{n:040}x,{text},{n % 2}" for n, text in enumerate(SENTENCES))],
+            "say which columns are which, for example --task Classification --map text=Utt --map label=Klass",
+        ),
+    ],
+    ids=["columns without a text", "a file without a header", "ids, which are not proposed as texts"],
+)
+def test_columns_that_make_no_task_are_an_error_with_a_proposal_where_there_is_one(
+    lines: list[str], todo: str, tmp_path: Path
+) -> None:
+    (tmp_path / "train.csv").write_text("".join(f"{line}\n" for line in lines), "utf-8")
     with pytest.raises(SourceError) as caught:
         read(tmp_path)
-    assert caught.value.todo == "rename its configs or columns, or say which are which: --map text=sentence"
-
-
-def test_a_file_without_a_header_is_an_error_that_asks_for_one(tmp_path: Path) -> None:
-    (tmp_path / "train.csv").write_text("".join(f"{text},{text[::-1]},2.5\n" for text in SENTENCES), "utf-8")
-    with pytest.raises(SourceError) as caught:
-        read(tmp_path)
-    assert caught.value.todo == "put a line with names of columns first: the first row was taken for them"
-
-
-def test_ids_are_not_proposed_as_texts(tmp_path: Path) -> None:
-    rows = [{"code": f"{n:040}", "Utt": text, "Klass": n % 2} for n, text in enumerate(SENTENCES)]
-    write_json_lines(tmp_path / "train.jsonl", *rows)
-    with pytest.raises(SourceError, match="--map text=Utt --map label=Klass"):
-        read(tmp_path)
-
-
-def test_training_data_without_our_ids_and_kinds_of_negatives_are_read(tmp_path: Path) -> None:
-    write_json_lines(tmp_path / "train.jsonl", {"query": "a", "positives": ["b"], "negatives": ["c", "d"]})
-    for options in ({}, {"task": "Contrastive"}):
-        [row] = rows_of(read(tmp_path, **options), "default", "train")
-        assert (row["id"], row["negatives"], row["negative_kinds"]) == ("0", ["c", "d"], ["provided", "provided"])
+    assert caught.value.todo == todo
 
 
 ROWS = [{"text": text, "label": number % 2} for number, text in enumerate(SENTENCES)]
@@ -255,33 +251,30 @@ def test_a_text_file_is_an_error_that_says_how_to_make_it_a_table(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("separator", "encoding", "note"),
+    ("name", "separator", "encoding", "note"),
     [
-        (";", "utf-8", "train.csv: a semicolon separates its columns, which `datasets` does not expect"),
-        ("\t", "utf-8", "train.csv: a tab separates its columns, which `datasets` does not expect"),
-        (",", "cp1251", "train.csv: its encoding is Windows-1251, which `datasets` does not expect"),
-        (",", "utf-8", ""),
+        ("train.csv", ";", "utf-8", "a semicolon separates its columns"),
+        ("train.csv", "\t", "utf-8", "a tab separates its columns"),
+        ("train.csv", ",", "cp1251", "its encoding is Windows-1251"),
+        ("train.csv", ",", "utf-8", ""),
+        ("train.tsv", "\t", "utf-8", ""),
     ],
 )
-def test_csv_of_other_dialects_is_read_and_said(separator: str, encoding: str, note: str, tmp_path: Path) -> None:
-    lines = [f"text{separator}label", f"Вечером шёл дождь, и река поднялась{separator}1".replace(",", "") if separator == "," else
-             f"Вечером шёл дождь, и река поднялась{separator}1"]  # fmt: skip
-    (tmp_path / "train.csv").write_bytes("\n".join([*lines, ""]).encode(encoding))
+def test_csv_of_other_dialects_is_read_and_said(
+    name: str, separator: str, encoding: str, note: str, tmp_path: Path
+) -> None:
+    text = "Вечером шёл дождь, и река поднялась".replace(separator, "")
+    (tmp_path / name).write_bytes(f"text{separator}label\n{text}{separator}1\n".encode(encoding))
     dataset = read(tmp_path)
-    assert rows_of(dataset, "default", "train")[0]["text"].startswith("Вечером шёл дождь")
-    assert [other for other in dataset.notes if other.startswith("train.csv")] == ([note] if note else [])
-
-
-def test_a_tab_in_a_tsv_is_expected(tmp_path: Path) -> None:
-    (tmp_path / "test.tsv").write_text("text\tlabel\na\t1\n", "utf-8")
-    assert find_dialect(tmp_path / "test.tsv").note == ""
+    assert rows_of(dataset, "default", "train")[0]["text"] == text
+    notes = [f"{name}: {note}, which `datasets` does not expect"] if note else []
+    assert [other for other in dataset.notes if other.startswith(name)] == notes
 
 
 def test_what_save_to_disk_writes_is_read(tmp_path: Path) -> None:
     import datasets
 
-    rows = [{"text": text, "label": number % 2} for number, text in enumerate(SENTENCES)]
-    both = {"train": datasets.Dataset.from_list(rows), "test": datasets.Dataset.from_list(rows[:2])}
+    both = {"train": datasets.Dataset.from_list(ROWS), "test": datasets.Dataset.from_list(ROWS[:2])}
     datasets.DatasetDict(both).save_to_disk(str(tmp_path / "both"))
     both["train"].save_to_disk(str(tmp_path / "one"))
     assert [row["text"] for row in rows_of(read(tmp_path / "both"), "default", "test")] == SENTENCES[:2]

@@ -55,14 +55,6 @@ def test_a_name_is_a_repository_a_folder_or_datasets_of_the_catalogue(
         resolve_targets("here/there", output)
 
 
-def test_a_dataset_that_has_not_been_built_is_an_error_that_says_how_to_build_it() -> None:
-    with pytest.raises(ReleaseError, match="terra has not been built") as caught:
-        locate_target(Target("terra", Path("outputs/nothing")))
-    assert "embedding-datasets build terra" in str(caught.value.todo)
-    with pytest.raises(UsageError, match="no such folder"):
-        resolve_release("outputs/nothing")
-
-
 def test_the_figures_of_a_paper_are_compared_with_a_version_that_rebuilds_its_dataset(tmp_path: Path) -> None:
     releases = tmp_path / "cedr-classification"
     (releases / "2.0.0").mkdir(parents=True)

@@ -5,6 +5,8 @@ people.
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from cards.evidence import Quote
 from cards.kinds import FOLDED_DETAIL
 from cards.manifest import Finding
@@ -93,47 +95,53 @@ def test_a_table_without_a_width_has_a_line_for_each_row() -> None:
     assert table(rows, optional=["license"]).splitlines()[2] == f"{'x' * 100}  mit"
 
 
-def test_a_table_folds_its_cells_to_the_width_of_the_terminal() -> None:
-    rows = [["file", "size"], ["document_mt/Europarl7/test_en.txt", "1,234 KB"]]
-    assert table(rows, width=80) == table(rows)
-    assert table(rows, width=36).splitlines() == [
-        "file                        size",
-        "--------------------------  --------",
-        "document_mt/Europarl7/      1,234 KB",
-        "test_en.txt",
-    ]
-
-
-def test_a_name_keeps_its_width_while_other_cells_have_spaces_to_be_folded_at() -> None:
-    rows = [["dataset", "status"], ["massive-intent-classification", "golden sample only"]]
-    assert table(rows, width=38).splitlines()[2:] == [
-        "massive-intent-classification  golden",
-        "                               sample",
-        "                               only",
-    ]
-
-
-def test_numbers_are_aligned_to_the_right_also_where_an_optional_column_is_left_out() -> None:
-    rows = [["license", "name", "rows"], ["mit", "a", "9"], ["mit", "b", "1,000"]]
-    assert table(rows, width=11, optional=["license"], numbers=["rows"]).splitlines()[:4] == [
-        "name   rows",
-        "----  -----",
-        "a         9",
-        "b     1,000",
-    ]
-
-
-def test_optional_columns_are_left_out_of_a_narrow_table() -> None:
-    rows = [["name", "license", "task"], ["a-name", "cc-by-nc-nd-4.0", "Reranking"]]
-    assert table(rows, width=20, optional=["license"]).splitlines() == [
-        "name    task",
-        "------  ---------",
-        "a-name  Reranking",
-        "",
-        "(the terminal is too",
-        "  narrow for:",
-        "  license)",
-    ]
+@pytest.mark.parametrize(
+    ("rows", "width", "options", "lines"),
+    [
+        ([["file", "size"], ["document_mt/Europarl7/test_en.txt", "1,234 KB"]], 36, {}, [
+            "file                        size",
+            "--------------------------  --------",
+            "document_mt/Europarl7/      1,234 KB",
+            "test_en.txt",
+        ]),
+        ([["dataset", "status"], ["massive-intent-classification", "golden sample only"]], 38, {}, [
+            "dataset                        status",
+            "-----------------------------  -------",
+            "massive-intent-classification  golden",
+            "                               sample",
+            "                               only",
+        ]),
+        ([["license", "name", "rows"], ["mit", "a", "9"], ["mit", "b", "1,000"]], 11,
+         {"optional": ["license"], "numbers": ["rows"]}, [
+            "name   rows",
+            "----  -----",
+            "a         9",
+            "b     1,000",
+            "",
+            "(the",
+            "  terminal",
+            "  is too",
+            "  narrow",
+            "  for:",
+            "  license)",
+        ]),
+        ([["name", "license", "task"], ["a-name", "cc-by-nc-nd-4.0", "Reranking"]], 20, {"optional": ["license"]}, [
+            "name    task",
+            "------  ---------",
+            "a-name  Reranking",
+            "",
+            "(the terminal is too",
+            "  narrow for:",
+            "  license)",
+        ]),
+    ],
+    ids=["folded cells", "a name keeps its width", "numbers to the right", "an optional column is left out"],
+)  # fmt: skip
+def test_a_table_fits_the_width_of_the_terminal(
+    rows: list[list[str]], width: int, options: dict[str, Any], lines: list[str]
+) -> None:
+    assert table(rows, width=width, **options).splitlines() == lines
+    assert table(rows, width=80, **options) == table(rows, **options)
 
 
 def test_no_line_of_a_table_is_longer_than_the_terminal() -> None:

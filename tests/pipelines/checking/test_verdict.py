@@ -41,52 +41,96 @@ def leak(count: int, total: int, split: str = "test", detail: str = "in train", 
     return finding("split_leak", count, total, split, detail=detail, **fields)
 
 
-def summary(*findings: Finding, task: str = "Classification") -> str:
-    return judge(task, findings, [], sample=False).summary
-
-
-def test_findings_for_information_are_no_problems() -> None:
-    assert judge("STS", [finding("near_duplicate", 9, 10)], [], sample=False).state == "no problems"
-
-
-def test_leaks_that_differ_in_their_detail_or_are_nearly_equal_add_up() -> None:
-    findings = [leak(10, 1875), leak(6, 1875, detail=FOLDED), finding("near_leak", 1, 1875, detail="in train")]
-    assert summary(*findings) == "3 warnings: 17 of 1,875 test texts leak from train"
-    assert judge("Classification", findings, [], sample=False).state == "warnings"
-
-
-def test_leaks_from_different_splits_are_told_apart() -> None:
-    findings = [leak(2, 100), leak(3, 100, detail="in validation")]
-    assert (
-        summary(*findings)
-        == "2 warnings: 3 of 100 test texts leak from validation; 2 of 100 test texts leak from train"
-    )
+WORST = [
+    finding("html_residue", 90, 100), finding("near_leak", 1, 100, detail="in validation"), leak(40, 40),
+    finding("one_class_only", 1, 1), finding("null_text", 1, 100), finding("conflicting_label", 9, 10, "train"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("task", "fields", "words"),
+    ("task", "findings", "summary"),
     [
-        ("STS", {"column": ""}, "1 of 50 test pairs leaks from train"),
-        ("Retrieval", {"config": "queries"}, "1 of 50 test queries leaks from train"),
-        ("Retrieval", {"config": "corpus"}, "1 of 50 test documents leaks from train"),
+        pytest.param("STS", [finding("near_duplicate", 9, 10)], "no problems", id="for information"),
+        pytest.param(
+            "Classification",
+            [leak(10, 1875), leak(6, 1875, detail=FOLDED), finding("near_leak", 1, 1875, detail="in train")],
+            "3 warnings: 17 of 1,875 test texts leak from train",
+            id="leaks that differ in their detail or are nearly equal add up",
+        ),
+        pytest.param(
+            "Classification",
+            [leak(2, 100), leak(3, 100, detail="in validation")],
+            "2 warnings: 3 of 100 test texts leak from validation; 2 of 100 test texts leak from train",
+            id="leaks from different splits",
+        ),
+        ("STS", [leak(1, 50, column="")], "1 warning: 1 of 50 test pairs leaks from train"),
+        ("Retrieval", [leak(1, 50, config="queries")], "1 warning: 1 of 50 test queries leaks from train"),
+        ("Retrieval", [leak(1, 50, config="corpus")], "1 warning: 1 of 50 test documents leaks from train"),
+        pytest.param(
+            "Classification",
+            [
+                finding("html_residue", 1, 100),
+                finding("wrong_language", 9, 100),
+                finding("wrong_language", 4, 100, "train"),
+                finding("encoding_residue", 5, 100),
+            ],
+            "4 warnings: text in another language (13); traces of a wrong decoding (5); and 1 more",
+            id="without a leak the kinds with the largest shares are named",
+        ),
+        pytest.param(
+            "Classification",
+            [leak(40, 40, why="in the source")],
+            "compromised, 1 warning: 40 of 40 test texts leak from train",
+            id="the training set, whatever the reason for keeping it",
+        ),
+        pytest.param(
+            "STS",
+            [leak(3, 100), leak(2, 100, detail=FOLDED)],
+            "compromised, 2 warnings: 5 of 100 test pairs leak from train",
+            id="exact and folded leaks cross the threshold together",
+        ),
+        pytest.param(
+            "STS",
+            [leak(3, 100), leak(2, 100, detail="in dev")],
+            "2 warnings: 3 of 100 test pairs leak from train; 2 of 100 test pairs leak from dev",
+            id="leaks from different splits do not",
+        ),
+        pytest.param(
+            "STS",
+            [finding("label_by_position", 40, 40, severity="warning")],
+            "compromised, 1 warning: position that predicts the relevant candidate in test",
+            id="one number that decides",
+        ),
+        pytest.param(
+            "Classification",
+            WORST,
+            "defective, 2 errors, 4 warnings: only one label (1); 40 of 40 test texts leak from train; and 4 more",
+            id="the two worst: an error, and what compromises",
+        ),
+        pytest.param(
+            "Classification",
+            WORST[:2],
+            "2 warnings: 1 of 100 test texts leaks from validation; HTML tags or character references (90)",
+            id="leaks before other kinds",
+        ),
+        pytest.param(
+            "STS",
+            [finding("html_residue", 100, 100)],
+            "1 warning: HTML tags or character references (100)",
+            id="other warnings do not compromise a score however many they are",
+        ),
+        pytest.param(
+            "STS",
+            [finding("null_text", 2, 9), leak(9, 9)],
+            "defective, 1 error, 1 warning: null instead of a text (2); 9 of 9 test pairs leak from train",
+            id="errors come first",
+        ),
     ],
 )
-def test_what_leaks_is_called_what_it_is(task: str, fields: dict[str, Any], words: str) -> None:
-    assert summary(leak(1, 50, **fields), task=task) == f"1 warning: {words}"
-
-
-def test_without_a_leak_the_kinds_with_the_largest_shares_are_named() -> None:
-    findings = [
-        finding("html_residue", 1, 100), finding("wrong_language", 9, 100), finding("wrong_language", 4, 100, "train"),
-        finding("encoding_residue", 5, 100),
-    ]  # fmt: skip
-    assert summary(*findings) == "4 warnings: text in another language (13); traces of a wrong decoding (5); and 1 more"
-
-
-def test_a_test_set_that_equals_the_training_set_is_compromised() -> None:
-    verdict = judge("Classification", [leak(40, 40)], [], sample=False)
-    assert verdict.state == "compromised"
-    assert verdict.summary == "compromised, 1 warning: 40 of 40 test texts leak from train"
+def test_a_verdict_is_a_state_and_what_weighs_most(task: str, findings: list[Finding], summary: str) -> None:
+    verdict, named = judge(task, findings, [], sample=False), ("no problems", "compromised", "defective")
+    state = next((state for state in named if summary.startswith(state)), "warnings")
+    assert (verdict.state, verdict.summary) == (state, summary)
 
 
 @pytest.mark.parametrize("kind", COMPROMISING)
@@ -97,54 +141,17 @@ def test_five_percent_of_a_split_other_than_train_compromise_a_score(kind: str) 
         assert judge("Classification", findings, [], sample=False).state == state
 
 
-def test_exact_and_folded_leaks_cross_the_threshold_together() -> None:
-    assert judge("STS", [leak(3, 100), leak(2, 100, detail=FOLDED)], [], sample=False).state == "compromised"
-    assert judge("STS", [leak(3, 100), leak(2, 100, detail="in dev")], [], sample=False).state == "warnings"
-
-
 @pytest.mark.parametrize("kind", ["label_by_position", "label_by_overlap", "label_leaking_column"])
 def test_one_number_that_decides_compromises_a_score(kind: str) -> None:
     for severity, split, state in [
         ("warning", "test", "compromised"), ("warning", "train", "warnings"), ("info", "test", "no problems"),
     ]:  # fmt: skip
         assert judge("STS", [finding(kind, 1, 100, split, severity=severity)], [], sample=False).state == state
-    assert summary(finding("label_by_position", 40, 40, severity="warning")) == (
-        "compromised, 1 warning: position that predicts the relevant candidate in test"
-    )
 
 
-def test_the_two_worst_are_named_an_error_and_what_compromises_before_smaller_leaks_and_other_kinds() -> None:
-    findings = [
-        finding("html_residue", 90, 100), finding("near_leak", 1, 100, detail="in validation"), leak(40, 40),
-        finding("one_class_only", 1, 1), finding("null_text", 1, 100), finding("conflicting_label", 9, 10, "train"),
-    ]  # fmt: skip
-    assert summary(*findings) == (
-        "defective, 2 errors, 4 warnings: only one label (1); 40 of 40 test texts leak from train; and 4 more"
-    )
-    assert summary(*findings[:2]) == (
-        "2 warnings: 1 of 100 test texts leaks from validation; HTML tags or character references (90)"
-    )
-
-
-def test_other_warnings_do_not_compromise_a_score_however_many_they_are() -> None:
-    assert judge("STS", [finding("html_residue", 100, 100)], [], sample=False).state == "warnings"
-
-
-def test_a_reason_for_keeping_a_finding_does_not_change_its_weight() -> None:
-    assert judge("STS", [leak(40, 40, why="in the source")], [], sample=False).state == "compromised"
-
-
-def test_a_sample_is_never_compromised() -> None:
+def test_a_sample_is_never_compromised_and_a_damaged_release_is_damaged() -> None:
     verdict = judge("STS", [leak(3, 4)], [], sample=True)
     assert (verdict.state, verdict.summary) == ("warnings", "1 warning: 3 of 4 test pairs leak from train")
-
-
-def test_errors_and_differences_from_the_manifest_come_first() -> None:
-    findings = [finding("null_text", 2, 9), leak(9, 9)]
-    assert judge("STS", findings, [], sample=False).state == "defective"
-    assert summary(*findings) == (
-        "defective, 1 error, 1 warning: null instead of a text (2); 9 of 9 test texts leak from train"
-    )
     damaged = judge("STS", [], ["a file is missing", "another one"], sample=False)
     assert (damaged.state, damaged.summary) == ("damaged", "damaged, 2 problems")
 

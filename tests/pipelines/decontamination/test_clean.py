@@ -45,6 +45,11 @@ def write_corpus(folder: Path) -> Path:
     return folder
 
 
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    return write_corpus(tmp_path / "corpus")
+
+
 def files_of(folder: Path) -> list[DataFile]:
     return [file for file, _ in open_corpus([str(folder)]).files]
 
@@ -71,8 +76,7 @@ def drops(folder: Path, numbers: list[int]) -> pl.DataFrame:
     return rows([(file.name, row, "exact") for file in files_of(folder) if file.format != "CSV" for row in numbers])
 
 
-def test_a_clean_copy_has_all_other_rows_in_files_of_the_same_names_and_formats(tmp_path: Path) -> None:
-    corpus = write_corpus(tmp_path / "corpus")
+def test_a_clean_copy_has_all_other_rows_in_files_of_the_same_names_and_formats(tmp_path: Path, corpus: Path) -> None:
     before = texts(corpus)
     clean = write_clean(files_of(corpus), drops(corpus, [0, 7, 150, 299]), tmp_path / "clean")
     after = texts(tmp_path / "clean")
@@ -84,8 +88,7 @@ def test_a_clean_copy_has_all_other_rows_in_files_of_the_same_names_and_formats(
     assert (tmp_path / "clean" / "d.csv").read_bytes() == (corpus / "d.csv").read_bytes()
 
 
-def test_kept_rows_of_text_files_keep_their_bytes(tmp_path: Path) -> None:
-    corpus = write_corpus(tmp_path / "corpus")
+def test_kept_rows_of_text_files_keep_their_bytes(tmp_path: Path, corpus: Path) -> None:
     drop = rows([(f"{corpus}/d.csv", 1, "near"), (f"{corpus}/a.jsonl", 1, "near")])
     write_clean(files_of(corpus), drop, tmp_path / "clean")
     assert (tmp_path / "clean" / "d.csv").read_bytes() == b"id,text\r\n0,zero\r\n\r\n3,three"
@@ -93,8 +96,7 @@ def test_kept_rows_of_text_files_keep_their_bytes(tmp_path: Path) -> None:
     assert (tmp_path / "clean" / "a.jsonl").read_bytes() == b"".join([lines[0], *lines[2:]])
 
 
-def test_parquet_keeps_schema_codecs_and_row_groups(tmp_path: Path) -> None:
-    corpus = write_corpus(tmp_path / "corpus")
+def test_parquet_keeps_schema_codecs_and_row_groups(tmp_path: Path, corpus: Path) -> None:
     numbers = [5, *range(100, 200)]
     write_clean(files_of(corpus), drops(corpus, numbers), tmp_path / "clean")
     before, after = (pq.ParquetFile(folder / "sub" / "e.parquet") for folder in (corpus, tmp_path / "clean"))
@@ -104,8 +106,7 @@ def test_parquet_keeps_schema_codecs_and_row_groups(tmp_path: Path) -> None:
     assert [groups[0].column(index).compression for index in (0, 1)] == ["GZIP", "UNCOMPRESSED"]
 
 
-def test_rows_are_counted_by_reason(tmp_path: Path) -> None:
-    corpus = write_corpus(tmp_path / "corpus")
+def test_rows_are_counted_by_reason(tmp_path: Path, corpus: Path) -> None:
     name = f"{corpus}/a.jsonl"
     drop = rows([(name, 3, "exact"), (name, 3, "exact"), (name, 3, "near"), (name, 4, "near")])
     clean = write_clean(files_of(corpus), drop, tmp_path / "clean")
@@ -117,16 +118,14 @@ def test_rows_are_counted_by_reason(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_bytes_do_not_depend_on_the_number_of_workers(tmp_path: Path) -> None:
-    corpus = write_corpus(tmp_path / "corpus")
+def test_the_bytes_do_not_depend_on_the_number_of_workers(tmp_path: Path, corpus: Path) -> None:
     drop = drops(corpus, list(range(0, 300, 7)))
     for jobs in (1, 4):
         write_clean(files_of(corpus), drop, tmp_path / f"clean-{jobs}", engine=Engine(workers=jobs))
     assert content(tmp_path / "clean-1") == content(tmp_path / "clean-4")
 
 
-def test_a_second_copy_has_the_same_bytes_and_replaces_the_first(tmp_path: Path) -> None:
-    corpus = write_corpus(tmp_path / "corpus")
+def test_a_second_copy_has_the_same_bytes_and_replaces_the_first(tmp_path: Path, corpus: Path) -> None:
     write_clean(files_of(corpus), rows([]), tmp_path / "clean")
     first = content(tmp_path / "clean")
     write_clean(files_of(corpus), drops(corpus, [1]), tmp_path / "clean")
@@ -135,8 +134,7 @@ def test_a_second_copy_has_the_same_bytes_and_replaces_the_first(tmp_path: Path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["clean", "corpus"]
 
 
-def test_an_error_leaves_the_old_copy_or_none(tmp_path: Path) -> None:
-    corpus = write_corpus(tmp_path / "corpus")
+def test_an_error_leaves_the_old_copy_or_none(tmp_path: Path, corpus: Path) -> None:
     files, damaged = files_of(corpus), corpus / "c.jsonl.zst"
     packed, state = damaged.read_bytes(), damaged.stat()
     damaged.write_bytes(packed[:200] + bytes(len(packed) - 200))
@@ -155,8 +153,7 @@ def test_a_copy_is_not_written_into_the_corpus(tmp_path: Path, target: str) -> N
     assert content(corpus) == before
 
 
-def test_a_copy_may_be_beside_a_file_that_is_named(tmp_path: Path) -> None:
-    corpus = write_corpus(tmp_path / "corpus")
+def test_a_copy_may_be_beside_a_file_that_is_named(tmp_path: Path, corpus: Path) -> None:
     write_clean(files_of(corpus / "a.jsonl"), rows([]), corpus / "clean")
     assert texts(corpus / "clean")["a.jsonl"][0] == "Текст 0"
 

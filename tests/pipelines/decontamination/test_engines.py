@@ -1,7 +1,6 @@
 """Partitions on one or several workers, killed or not, give the same results; a killed scan resumes where it was."""
 
 import errno
-import io
 import os
 import random
 import signal
@@ -30,7 +29,6 @@ from pipelines.decontamination.engines import (
     result_path,
     run_partitions,
     scan_digest,
-    write_result,
 )
 from tests.support.corpus_work import fail, kill_always, kill_once, list_texts
 from tests.support.foreign import write_json_lines
@@ -60,6 +58,13 @@ def expected(parts: tuple[Partition, ...]) -> pl.DataFrame:
     return pl.concat(list_texts(part) for part in parts)
 
 
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """A folder in which work leaves its calls."""
+    (tmp_path / "log").mkdir()
+    return tmp_path / "log"
+
+
 def calls(log: Path) -> list[int]:
     """The partitions that were worked on."""
     return sorted(int(path.name.partition("-")[0]) for path in log.iterdir())
@@ -73,45 +78,32 @@ def test_one_process_gives_the_results_in_the_order_of_the_corpus(tmp_path: Path
     assert not any((tmp_path / "checkpoints").iterdir()), "checkpoints are removed after the scan"
 
 
-def test_partitions_of_killed_processes_are_run_again(tmp_path: Path) -> None:
-    parts, log = corpus(tmp_path / "corpus"), tmp_path / "log"
-    log.mkdir()
+def test_partitions_of_killed_processes_are_run_again(tmp_path: Path, log: Path) -> None:
+    parts = corpus(tmp_path / "corpus")
     work = partial(kill_once, log=str(log), numbers=(3,))
     assert results(tmp_path, parts, work, Engine(workers=2)).equals(expected(parts))
     assert calls(log) == [3]
 
 
-def test_a_scan_resumes_with_the_partitions_that_are_not_finished(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("place", [0, 31, 32, 40, -1, None])
+def test_a_scan_resumes_with_the_partitions_that_are_not_finished_or_damaged(
+    tmp_path: Path, log: Path, caplog: pytest.LogCaptureFixture, place: int | None
 ) -> None:
-    parts, log = corpus(tmp_path / "corpus"), tmp_path / "log"
-    log.mkdir()
+    """One bit of a result is another: of the digest, the first bytes, the end; or all is torn by a crash of the machine."""
+    parts = corpus(tmp_path / "corpus")
     folder = tmp_path / "checkpoints" / scan_digest(parts, {})
     with pytest.raises(SourceError, match="invalid JSON"):
         results(tmp_path, parts, partial(fail, number=5), Engine())
     assert len([*folder.iterdir()]) == 5
-    result_path(folder, parts[2]).write_bytes(b"ARROW1 torn by a crash of the machine")
+    damaged = bytearray(b"ARROW1 torn" if place is None else result_path(folder, parts[2]).read_bytes())
+    damaged[place or 0] ^= 1
+    result_path(folder, parts[2]).write_bytes(damaged)
     (folder / ".000007.arrow.1-1").write_bytes(b"of a killed worker")
     with caplog.at_level("INFO"):
         found = results(tmp_path, parts, partial(list_texts, log=str(log)), Engine())
     assert found.equals(expected(parts))
     assert calls(log) == [2, *range(5, 12)]
     assert "resuming: 4 of 12 partitions" in caplog.text
-
-
-@pytest.mark.parametrize("place", [0, 31, 32, 40, -1])
-def test_a_damaged_checkpoint_is_computed_again(tmp_path: Path, place: int) -> None:
-    """One bit of a result: the digest, the first bytes, the end."""
-    parts, log = corpus(tmp_path / "corpus"), tmp_path / "log"
-    log.mkdir()
-    folder = tmp_path / "checkpoints" / scan_digest(parts, {})
-    with pytest.raises(SourceError, match="invalid JSON"):
-        results(tmp_path, parts, partial(fail, number=5), Engine())
-    damaged = bytearray(result_path(folder, parts[2]).read_bytes())
-    damaged[place] ^= 1
-    result_path(folder, parts[2]).write_bytes(damaged)
-    assert results(tmp_path, parts, partial(list_texts, log=str(log)), Engine()).equals(expected(parts))
-    assert calls(log) == [2, *range(5, 12)]
 
 
 def test_a_full_disk_names_the_folder_and_the_next_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,9 +174,10 @@ ENGINES = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "count"), ENGINES)
-def test_workers_killed_at_random_moments_do_not_change_the_results(tmp_path: Path, name: Any, count: int) -> None:
-    parts, log = corpus(tmp_path / "corpus", 40), tmp_path / "log"
-    log.mkdir()
+def test_workers_killed_at_random_moments_do_not_change_the_results(
+    tmp_path: Path, log: Path, name: Any, count: int
+) -> None:
+    parts = corpus(tmp_path / "corpus", 40)
     chance, killed = random.Random(count), Counter[str]()
     driver = subprocess.Popen([sys.executable, "-c", driver_of(tmp_path, name, count, 0.3)], cwd=ROOT)
     try:
@@ -209,9 +202,8 @@ def test_workers_killed_at_random_moments_do_not_change_the_results(tmp_path: Pa
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "count"), ENGINES)
-def test_a_killed_driver_resumes_and_leaves_no_process(tmp_path: Path, name: Any, count: int) -> None:
-    parts, log = corpus(tmp_path / "corpus", 40), tmp_path / "log"
-    log.mkdir()
+def test_a_killed_driver_resumes_and_leaves_no_process(tmp_path: Path, log: Path, name: Any, count: int) -> None:
+    parts = corpus(tmp_path / "corpus", 40)
     for _ in range(2):
         before = len([*log.iterdir()])
         driver = subprocess.Popen([sys.executable, "-c", driver_of(tmp_path, name, count, 0.2)], cwd=ROOT)
@@ -231,10 +223,8 @@ def test_a_killed_driver_resumes_and_leaves_no_process(tmp_path: Path, name: Any
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "count"), [ENGINES[0], ENGINES[2]])
-def test_ctrl_c_ends_the_driver_and_its_workers(tmp_path: Path, name: Any, count: int) -> None:
+def test_ctrl_c_ends_the_driver_and_its_workers(tmp_path: Path, log: Path, name: Any, count: int) -> None:
     corpus(tmp_path / "corpus", 40)
-    log = tmp_path / "log"
-    log.mkdir()
     driver = subprocess.Popen(
         [sys.executable, "-c", driver_of(tmp_path, name, count, 1)], cwd=ROOT, start_new_session=True,
         stderr=subprocess.PIPE, text=True,
@@ -339,16 +329,3 @@ def is_running(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
-
-
-def test_a_result_is_written_completely_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    [part, *_] = corpus(tmp_path / "corpus")
-    buffer = io.BytesIO()
-    pl.DataFrame({"a": [1]}).write_ipc(buffer)
-    write_result(tmp_path, part, buffer.getvalue())
-    monkeypatch.setattr(Path, "write_bytes", Mock(side_effect=OSError("no room")))
-    with pytest.raises(OSError, match="no room"):
-        write_result(tmp_path, part, b"another")
-    [result] = read_results(tmp_path, [part])
-    assert result.equals(pl.DataFrame({"a": [1]}))
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["000000.arrow", "corpus"]

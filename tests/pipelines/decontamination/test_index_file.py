@@ -132,10 +132,11 @@ def test_any_other_byte_is_refused_or_changes_nothing(path: Path) -> None:
 @pytest.mark.parametrize(
     "found", [b"", b"PAR1", b"not an index\n", b'{"query": "a"}\n'], ids=["empty", "magic", "text", "json"]
 )
-def test_another_file_is_refused(tmp_path: Path, found: bytes) -> None:
+def test_another_file_and_a_folder_are_refused(tmp_path: Path, found: bytes) -> None:
     (tmp_path / "index").write_bytes(found)
-    with pytest.raises(SourceError, match="not an index of texts"):
-        read_index(tmp_path / "index")
+    for path in (tmp_path / "index", tmp_path):
+        with pytest.raises(SourceError, match="not an index of texts"):
+            read_index(path)
 
 
 def test_a_parquet_file_of_something_else_is_refused(path: Path) -> None:
@@ -143,13 +144,6 @@ def test_a_parquet_file_of_something_else_is_refused(path: Path) -> None:
     with pytest.raises(SourceError, match="not an index of texts") as raised:
         read_index(path)
     assert "contamination index" in str(raised.value)
-
-
-def test_a_missing_index_and_a_folder_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="index not found"):
-        read_index(tmp_path / "index")
-    with pytest.raises(SourceError, match="cannot be read"):
-        read_index(tmp_path)
 
 
 @pytest.mark.parametrize(

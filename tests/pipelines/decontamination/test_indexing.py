@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 from builders import tasks
-from builders.errors import ReleaseError, SourceError, UsageError
+from builders.errors import SourceError, UsageError
 from builders.shaping.folding import hash_texts
 from pipelines.audit.copies import near_duplicates
 from pipelines.audit.findings import name_rows
@@ -23,7 +23,7 @@ from pipelines.audit.tables import model_input
 from pipelines.checking.batches import LABEL_SCHEMA, TEXT_SCHEMA, TextBatch
 from pipelines.checking.datasets import ForeignOptions, read_tables
 from pipelines.decontamination.index_file import Record, arrange_index, join_indexes, read_index
-from pipelines.decontamination.indexing import IndexedDataset, from_foreign, from_release, index_tables
+from pipelines.decontamination.indexing import IndexedDataset, available_texts, from_foreign, from_release, index_tables
 from pipelines.decontamination.matching import find_matches
 from pipelines.make import BuildResult
 from tests.support.benchmark_tables import LATIN, classification, index_of, retrieval, sentence, similarity, store_texts
@@ -121,13 +121,6 @@ def test_only_the_evaluated_split_is_indexed_unless_others_are_requested(tmp_pat
         index_tables([dataset], tmp_path / "index", ["dev", "train"])
 
 
-def test_tables_have_the_names_that_a_foreign_dataset_gives_them(tmp_path: Path) -> None:
-    own = {("default", "test"): ("ru", "eval")}
-    dataset = replace(classification("reviews", ["a"], [0]), own_locations=own)
-    [table] = index_tables([dataset], tmp_path / "index")
-    assert (table.config, table.split) == ("ru", "eval")
-
-
 def test_a_null_is_an_entry_that_matches_nothing(tmp_path: Path) -> None:
     frame = pl.LazyFrame({"text": ["a b", None, ""], "label": [0, None, 0]}, {"text": pl.String, "label": pl.Int64})
     dataset = IndexedDataset("reviews", "", tasks.Classification(("x",), ("test",)), {"default": {"test": frame}})
@@ -190,15 +183,6 @@ def test_a_release_is_indexed_with_its_version_and_content_hash(
     assert table.rows == next(one.rows for one in manifest.tables if one.split == "test")
 
 
-def test_a_release_of_an_unknown_dataset_is_refused(
-    tmp_path: Path, golden_release: Callable[..., BuildResult], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    release = golden_release("cedr-classification")
-    monkeypatch.setattr("builders.catalogue.entries", dict)
-    with pytest.raises(ReleaseError, match="unknown dataset"):
-        from_release(release.release_dir)
-
-
 def test_a_dataset_of_others_is_indexed_under_its_own_names(tmp_path: Path) -> None:
     tables = {
         "ru": {
@@ -248,7 +232,7 @@ def test_both_sides_of_a_text_are_found_as_a_pair(tmp_path: Path) -> None:
 def test_both_sides_of_an_available_text_are_stored(tmp_path: Path) -> None:
     dataset = classification("inference", TEXTS, [0, 1, 2])
     index = index_of([dataset], tmp_path)
-    stored = store_texts(index, [dataset], tmp_path).texts(np.arange(len(index.columns["exact"])))
+    stored = available_texts(store_texts(index, [dataset], tmp_path), np.arange(len(index.columns["exact"])))
     assert stored.to_list() == [*TEXTS, *(side for pair in PAIRS for side in pair)]
 
 

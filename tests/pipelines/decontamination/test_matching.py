@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pipelines.checking.batches import LABEL_SCHEMA, TEXT_SCHEMA, TextBatch
 from pipelines.decontamination.index_file import Lookup, TextIndex, arrange_index
-from pipelines.decontamination.indexing import IndexedDataset
+from pipelines.decontamination.indexing import IndexedDataset, StoredTexts, available_texts
 from pipelines.decontamination.matching import FOUND_SCHEMA, ORDER, find_matches, short_texts
 from tests.support.benchmark_tables import LATIN, classification, index_of, retrieval, sentence, similarity, store_texts
 
@@ -29,6 +29,12 @@ def batch(rows: Sequence[Mapping[str, str]], labels: Mapping[int, str] | None = 
 
 def lookup_of(tmp_path: Path, *datasets: IndexedDataset) -> Lookup:
     return arrange_index(index_of(datasets, tmp_path))
+
+
+def stored_lookup(tmp_path: Path, dataset: IndexedDataset) -> tuple[Lookup, StoredTexts]:
+    """A lookup of a dataset, and its texts, which are available."""
+    lookup = lookup_of(tmp_path, dataset)
+    return lookup, store_texts(lookup.index, [dataset], tmp_path)
 
 
 def found(matches: pl.DataFrame, *columns: str) -> list[tuple[Any, ...]]:
@@ -62,10 +68,8 @@ def test_a_text_is_found_as_the_strictest_kind_that_it_is(tmp_path: Path, source
     text = sentence(source, 30)
     near = f"{text} да"
     inside = f"{sentence(source, 40)} {text} {sentence(source, 40)}"
-    dataset = classification("reviews", [text], [1])
-    lookup = lookup_of(tmp_path, dataset)
+    lookup, stored = stored_lookup(tmp_path, classification("reviews", [text], [1]))
     corpus = batch([{"text": one} for one in (text, f" {text.upper()}!!", near, inside, sentence(source, 30))])
-    stored = store_texts(lookup.index, [dataset], tmp_path)
     matches = find_matches(lookup, corpus, stored).matches
     assert found(matches, "corpus_row", "kind") == [(0, "exact"), (1, "folded"), (2, "near"), (3, "contained")]
     assert dict(matches.schema) == FOUND_SCHEMA
@@ -101,10 +105,8 @@ def test_near_is_measured_where_the_release_is_available_and_estimated_elsewhere
     tmp_path: Path, source: random.Random
 ) -> None:
     texts = [sentence(source, 100) for _ in range(40)]
-    dataset = classification("reviews", texts, [0] * 40)
-    lookup = lookup_of(tmp_path, dataset)
+    lookup, stored = stored_lookup(tmp_path, classification("reviews", texts, [0] * 40))
     corpus = batch([{"text": edit(text, 0.01 if number % 2 else 0.03, source)} for number, text in enumerate(texts)])
-    stored = store_texts(lookup.index, [dataset], tmp_path)
     measured = find_matches(lookup, corpus, stored, threshold=0.8).matches
     assert len(measured) > 35
     for match in measured.to_dicts():
@@ -118,16 +120,18 @@ def test_near_is_measured_where_the_release_is_available_and_estimated_elsewhere
 
 def jaccard(texts: list[str], corpus: TextBatch, match: Mapping[str, Any]) -> float:
     """The share of common runs of three words, computed as the definition says."""
-    runs = []
-    for text in (texts[match["corpus_row"]], corpus.texts["text"][match["corpus_row"]]):
-        words = text.lower().replace(".", "").split()
-        runs.append({tuple(words[start : start + 3]) for start in range(len(words) - 2)})
-    return len(runs[0] & runs[1]) / len(runs[0] | runs[1])
+    sides = texts[match["corpus_row"]], corpus.texts["text"][match["corpus_row"]]
+    one, other = ({*runs_of(text)} for text in sides)
+    return len(one & other) / len(one | other)
+
+
+def runs_of(text: str) -> list[tuple[str, ...]]:
+    words = text.lower().replace(".", "").split()
+    return [tuple(words[start : start + 3]) for start in range(len(words) - 2)]
 
 
 def test_planted_leaks_are_all_found_and_nothing_else(tmp_path: Path, texts: list[str], source: random.Random) -> None:
-    dataset = classification("reviews", texts, [0] * len(texts))
-    lookup = lookup_of(tmp_path, dataset)
+    lookup, stored = stored_lookup(tmp_path, classification("reviews", texts, [0] * len(texts)))
     rows, expected = [], set()
     for number, text in enumerate(texts):
         rows += [text, text.upper().replace(" ", "  "), f"{sentence(source, 50)} «{text}» {sentence(source, 9)}"]
@@ -135,7 +139,6 @@ def test_planted_leaks_are_all_found_and_nothing_else(tmp_path: Path, texts: lis
         if len(text.split()) >= 8:
             expected.add((3 * number + 2, text, "contained"))
     rows += [sentence(source, 5 + number % 200, LATIN if number % 2 else matching_syllables()) for number in range(500)]
-    stored = store_texts(lookup.index, [dataset], tmp_path)
     matches = find_matches(lookup, batch([{"text": row} for row in rows]), stored).matches
     names = dict(zip(lookup.index.columns["row"].to_pylist(), texts, strict=True))
     listed = {
@@ -181,10 +184,8 @@ def test_words_that_only_begin_alike_are_not_the_same(tmp_path: Path) -> None:
 
 def test_a_text_split_over_two_fields_of_a_row_is_contained(tmp_path: Path, source: random.Random) -> None:
     title, text = sentence(source, 3), sentence(source, 20)
-    dataset = classification("reviews", [f"{title} {text}"], [0])
-    lookup = lookup_of(tmp_path, dataset)
+    lookup, stored = stored_lookup(tmp_path, classification("reviews", [f"{title} {text}"], [0]))
     corpus = batch([{"title": title, "text": text}, {"title": title}, {"text": text}])
-    stored = store_texts(lookup.index, [dataset], tmp_path)
     matches = find_matches(lookup, corpus, stored, whole_texts=True).matches
     assert found(matches, "corpus_row", "corpus_column", "kind") == [(0, "title+text", "contained")]
 
@@ -315,8 +316,8 @@ def test_texts_that_are_not_those_of_the_index_are_not_available(tmp_path: Path)
     lookup = lookup_of(tmp_path, classification("reviews", texts, [0] * 4), similarity("pairs", [("a", "b")], [1.0]))
     changed = classification("reviews", [texts[0], "other", texts[2]], [0] * 3)
     stored = store_texts(lookup.index, [changed, similarity("pairs", [("a", "b")], [1.0])], tmp_path)
-    given = stored.texts(lookup.index.columns["table"].nonzero()[0][::-1]).to_list()
-    assert stored.texts(pl.Series([3, 0, 1, 2, 0]).to_numpy()).to_list() == [
+    given = available_texts(stored, lookup.index.columns["table"].nonzero()[0][::-1]).to_list()
+    assert available_texts(stored, pl.Series([3, 0, 1, 2, 0]).to_numpy()).to_list() == [
         None,
         texts[0],
         None,
@@ -420,9 +421,7 @@ def test_a_passage_names_the_fields_that_hold_it_alone_and_other_rows_change_not
     tmp_path: Path, source: random.Random
 ) -> None:
     texts = [sentence(source, 40) for _ in range(200)]
-    dataset = classification("reviews", texts, [0] * 200)
-    lookup = lookup_of(tmp_path, dataset)
-    stored = store_texts(lookup.index, [dataset], tmp_path)
+    lookup, stored = stored_lookup(tmp_path, classification("reviews", texts, [0] * 200))
     rows = []
     for text in texts:
         words = text.split(" ")
@@ -437,11 +436,8 @@ def test_a_passage_names_the_fields_that_hold_it_alone_and_other_rows_change_not
 
 def share_of_runs(text: str, row: str) -> float:
     """The share of a text's runs of three words that a row has, as the definition says."""
-    runs = []
-    for side in (text, row):
-        words = side.lower().replace(".", "").split()
-        runs.append([tuple(words[start : start + 3]) for start in range(len(words) - 2)])
-    return sum(run in runs[1] for run in runs[0]) / len(runs[0])
+    runs, of_row = runs_of(text), runs_of(row)
+    return sum(run in of_row for run in runs) / len(runs)
 
 
 def test_the_beginning_of_a_text_is_a_passage_that_was_cut(tmp_path: Path, source: random.Random) -> None:
@@ -456,9 +452,7 @@ def test_the_beginning_of_a_text_is_a_passage_that_was_cut(tmp_path: Path, sourc
 def test_a_notice_that_many_texts_have_is_no_passage_of_them(tmp_path: Path, source: random.Random) -> None:
     notice = sentence(source, 30)
     texts = [f"{sentence(source, 8)} {notice}" for _ in range(30)]
-    dataset = classification("reviews", texts, [0] * 30)
-    lookup = lookup_of(tmp_path, dataset)
-    stored = store_texts(lookup.index, [dataset], tmp_path)
+    lookup, stored = stored_lookup(tmp_path, classification("reviews", texts, [0] * 30))
     rows = [
         {"text": f"{sentence(source, 40)} {notice}"},
         {"text": f"{sentence(source, 9)} {texts[3]} {sentence(source, 9)}"},

@@ -10,12 +10,12 @@ import pytest
 
 from builders.errors import SourceError, UsageError
 from builders.shaping.folding import hash_texts
-from pipelines import contamination
 from pipelines.decontamination import mteb_tasks
 from pipelines.decontamination.index_file import read_index, read_record
 from pipelines.decontamination.mteb_tasks import find_mteb_datasets, index_mteb
 from pipelines.hub import client
 from pipelines.mteb_tasks.registry import describe_dataset
+from tests.pipelines.decontamination.test_clean import run_scan
 from tests.support.loopback_hub import Fault, LoopbackHub
 from tests.support.mteb_hub import card, mteb_hub, parquet, publish
 
@@ -199,11 +199,10 @@ def test_an_interrupted_command_goes_on_where_it_was_and_gives_the_same_bytes(hu
 
 
 def test_the_command_lists_what_the_index_lacks_and_so_does_a_scan_with_it(
-    hub: LoopbackHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    hub: LoopbackHub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def run(*arguments: str) -> str:
-        monkeypatch.setattr("sys.argv", ["embedding-datasets contamination", *arguments])
-        assert contamination.main() == 0
+        assert run_scan(*arguments) == 0
         return " ".join(capsys.readouterr().out.split())
 
     publish_tasks(hub)

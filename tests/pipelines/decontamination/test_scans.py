@@ -14,7 +14,7 @@ from pipelines.decontamination.engines import Engine, open_checkpoints, run_part
 from pipelines.decontamination.index_file import read_index
 from pipelines.decontamination.indexing import index_tables
 from pipelines.decontamination.matching import FOUND_SCHEMA
-from pipelines.decontamination.scans import read_scan, scan_partition
+from pipelines.decontamination.scans import Scan, scan_partition
 from tests.support.benchmark_tables import sentence, similarity, store_texts
 from tests.support.foreign import write_json_lines
 
@@ -41,10 +41,10 @@ def corpus(tmp_path: Path) -> Path:
 
 
 def scan(tmp_path: Path, corpus: Path, engine: Engine, size: int) -> pl.DataFrame:
-    partitions = open_corpus([str(corpus)], partition_bytes=size).partitions
-    with open_checkpoints(tmp_path / "checkpoints", scan_digest(partitions, {})) as folder:
-        run_partitions(partitions, scan_partition, engine, folder, {"index": tmp_path / "index"})
-        found = list(read_scan(folder, partitions))
+    opened = open_corpus([str(corpus)], partition_bytes=size)
+    with open_checkpoints(tmp_path / "checkpoints", scan_digest(opened.partitions, {})) as folder:
+        run_partitions(opened.partitions, scan_partition, engine, folder, {"index": tmp_path / "index"})
+        found = list(Scan(opened, (), (), 0.9, folder, tmp_path / "index", None).results())
     assert sum(one.rows for one in found) == 900
     assert sum(one.texts for one in found) == 2100
     return pl.concat(one.matches for one in found)
