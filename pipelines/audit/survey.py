@@ -68,7 +68,7 @@ def survey_tables(
                     for split in splits
                 }
             )
-    read = {}
+    read = dict[Location, pl.DataFrame]()
     for treatment, texts in groups.items():
         read |= _survey_texts(treatment, texts, seed)
     surveys = {}
@@ -80,8 +80,8 @@ def survey_tables(
             surveys[layout.config, split] = survey.with_columns(texts_key(layout).alias("texts"), *labels)
     for layout in layouts:
         if layout.config in compared:
-            own = {split: surveys[layout.config, split] for split in splits}
-            numbered = _number_foldings(layout, frames[layout.config], own)
+            by_split = {split: surveys[layout.config, split] for split in splits}
+            numbered = _number_foldings(layout, frames[layout.config], by_split)
             surveys |= {(layout.config, split): survey for split, survey in numbered.items()}
     return surveys
 
@@ -114,7 +114,7 @@ def _survey_texts(
     parts = survey.drop("position").partition_by("table", as_dict=True, include_key=False)
     empty = survey.drop("position", "table").clear()
     return {
-        (config, split, column): parts.get((number,), empty).rename(lambda name, column=column: name + column)
+        (config, split, column): parts.get((number,), empty).select(pl.all().name.suffix(column))
         for number, (config, split, column) in enumerate(texts)
     }
 
