@@ -3,10 +3,12 @@
 import errno
 import hashlib
 import json
+import logging
 import os
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +17,7 @@ import polars as pl
 import pytest
 
 from builders.catalogue import Definition
-from builders.errors import FindingsError, ReleaseError, SourceError, UsageError
+from builders.errors import FindingsError, RecipeError, ReleaseError, SourceError, UsageError
 from builders.spec import Dataset, RawFiles, Tables, Version
 from cards.kinds import SAMPLE
 from cards.manifest import encode
@@ -288,6 +290,18 @@ def test_python_without_docstrings_is_refused_and_leaves_a_release_as_it_is(
     assert (settings.output / NAME / "1.0.0" / "README.md").read_bytes() == card
 
 
+def test_a_failed_build_keeps_the_existing_release(settings: BuildSettings) -> None:
+    build(settings)
+    before = tree(settings.output)
+
+    def fail(_: object) -> Tables:
+        raise RecipeError("too few rows")
+
+    with pytest.raises(RecipeError):
+        make(with_recipe(NAME, fail), "1.0.0", replace(settings, force=True))
+    assert tree(settings.output) == before
+
+
 @pytest.mark.parametrize(
     "error",
     [
@@ -425,6 +439,21 @@ def test_a_build_killed_at_any_step_leaves_the_old_release_or_the_new_one(
     assert hashes == sorted(hashes, key=[old, new].index), (
         "after the exchange, every later kill should leave the new release"
     )
+
+
+def test_a_concurrent_build_of_the_same_dataset_waits_and_logs_it(
+    settings: BuildSettings, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    with staging.dataset_lock(settings.output, NAME):
+        thread = threading.Thread(target=make, args=(definition_of(NAME), "1.0.0", settings))
+        thread.start()
+        thread.join(0.7)
+        assert thread.is_alive()
+        assert not (settings.output / NAME).exists()
+    thread.join(60)
+    assert caplog.messages == [f"{NAME}: waiting for another command that is writing it"]
+    assert not check_release(settings.output / NAME / "1.0.0", language_sample=SAMPLE).report["problems"]
 
 
 def test_the_rows_of_findings_are_written_whether_the_release_is_built_up_to_date_or_refused(

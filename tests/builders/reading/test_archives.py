@@ -69,6 +69,21 @@ def test_a_packed_file_cut_or_corrupted_anywhere_is_refused_or_unharmed(
             assert str(error.where).endswith(name)  # noqa: PT017 - either outcome is right
 
 
+def test_a_zst_cut_or_corrupted_anywhere_is_refused_or_unharmed(example_raw: Callable[..., Raw]) -> None:
+    for end in range(len(ZST_WITH_CHECKSUM)):
+        error = source_error(lambda end=end: read_bytes(example_raw(ZST_WITH_CHECKSUM[:end], "t.zst")))
+        assert (
+            "an empty file" in str(error.found) or "truncated" in str(error.found) or "begins with" in str(error.found)
+        )
+    for position in range(len(ZST_WITH_CHECKSUM)):
+        flipped = bytearray(ZST_WITH_CHECKSUM)
+        flipped[position] ^= 0x10
+        try:
+            assert read_bytes(example_raw(bytes(flipped), "t.zst")) == COUNTED
+        except SourceError as error:
+            assert str(error.where).endswith("t.zst")  # noqa: PT017 - either outcome is right
+
+
 def test_frames_of_a_zst_that_hold_no_data_are_passed_over(raw: Callable[..., Raw]) -> None:
     skippable = b"\x5a\x2a\x4d\x18" + (5).to_bytes(4, "little") + b"notes"
     assert read_bytes(raw(skippable + zst_frame(b"one ") + skippable + zst_frame(b"two"), "t.zst")) == b"one two"

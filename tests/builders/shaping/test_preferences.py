@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from builders.errors import SourceError
+from builders.reading.json import read_json_array, read_json_lines
 from builders.shaping.preferences import (
     CONTRADICTION,
     EMPTY,
@@ -449,3 +450,41 @@ def plant_leak(tables: Tables, leak: str) -> Tables:
 def test_the_rules_find_planted_leaks(leak: str, share: float) -> None:
     tables = rerank(make_posts(1_000, a_preferred=lambda n: n % 3 == 0))
     assert guess_preferences(plant_leak(tables, leak))[0] >= share
+
+
+def read_steamshp(folder: Path) -> pl.DataFrame:
+    raw = Raw("steamshp", folder / "hh_rlhf" / "steamshp" / "anthropic_helpful_test.json")
+    columns = dict.fromkeys(("post_id", "history", "human_ref_A", "human_ref_B"), pl.String()) | {"labels": pl.Int64()}
+    rows = read_json_lines(raw, columns)
+    preferred = parse_preferences(rows["labels"], {1: True, 0: False}, raw)
+    return rows.select(id="post_id", query="history", a="human_ref_A", b="human_ref_B", a_preferred=preferred)
+
+
+def read_mt_bench(folder: Path) -> pl.DataFrame:
+    raw = Raw("mt_bench", folder / "mt_bench_pairs" / "llmbar_mt_bench.json")
+    rows = read_json_array(raw, dict.fromkeys(("input", "output_1", "output_2"), pl.String()) | {"label": pl.Int64()})
+    preferred = parse_preferences(rows["label"], {1: True, 2: False}, raw, unit="record")
+    numbers = pl.int_range(pl.len()).cast(pl.String)
+    return rows.select(id=numbers, query="input", a="output_1", b="output_2", a_preferred=preferred)
+
+
+def test_the_real_helpful_pairs_of_hh_rlhf_go_through(real_sources: Path) -> None:
+    pairs = read_steamshp(real_sources)
+    tables = rerank(pairs)
+    assert tables.observed == {"pairs in test": 2344}
+    assert dropped_counts(tables) == {EMPTY: 4, EQUAL: 2}
+    preferred = pl.when("a_preferred").then("a").otherwise("b")
+    better = dict(pairs.select("id", preferred).iter_rows())
+    for query, ranked in candidates(tables).items():
+        assert all((text == better[query]) == (score == 1) for text, score in ranked)
+    share, count = guess_preferences(tables)
+    assert count == 2338
+    assert share < chance_limit(count)
+
+
+def test_the_real_pairs_of_mt_bench_go_through(real_sources: Path) -> None:
+    tables = rerank(read_mt_bench(real_sources))
+    assert tables.observed == {"pairs in test": 200}
+    share, count = guess_preferences(tables)
+    assert count == 200 - sum(dropped_counts(tables).values())
+    assert share < chance_limit(count)

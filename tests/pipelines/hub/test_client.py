@@ -284,6 +284,17 @@ def test_an_answer_of_somebody_else_in_place_of_a_file_is_called_so(
     assert caught.value.todo == "run the same command again later"
 
 
+def test_a_file_that_arrives_cut_off_is_named_with_its_digest(
+    hub: LoopbackHub, terra: Versions, tmp_path: Path
+) -> None:
+    terra.publish("1.0.0")
+    hub.fail_at["/manifest.json"] = Fault(headers={"Content-Length": "100"})
+    with pytest.raises(SourceError, match=r"downloading manifest\.json failed") as caught:
+        fetch(hub, tmp_path / "another cache", [], retries=1)
+    assert "the file that arrived is not the one on the Hub: sha256" in str(caught.value)
+    assert "100 bytes" in str(caught.value)
+
+
 def requests_of(hub: LoopbackHub) -> dict[str, int]:
     """The requests since the last call: of the API, and of files."""
     counts = Counter("resolve" if "/resolve/" in request.path else "api" for request in hub.log)

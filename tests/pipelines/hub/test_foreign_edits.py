@@ -56,6 +56,16 @@ def test_a_hand_edited_card_is_shown_as_a_diff_and_not_overwritten(
 
 
 @pytest.mark.usefixtures("first_published")
+def test_front_matter_keys_that_others_added_are_kept_and_do_not_count_as_edits(
+    hub: LoopbackHub, terra: Versions
+) -> None:
+    hub.commit(REPO, {"README.md": edited(hub, "license: mit", "viewer: false\nlicense: mit")})
+    assert terra.plan("2.0.0").card_edits == ()
+    terra.publish("2.0.0")
+    assert b"viewer: false" in hub.tree(REPO)["README.md"]
+
+
+@pytest.mark.usefixtures("first_published")
 def test_another_order_of_keys_and_other_line_ends_do_not_count_as_edits(hub: LoopbackHub, terra: Versions) -> None:
     card = edited(hub, "license: mit\n", "").replace(b"---\n", b"---\nlicense: 'mit'\n", 1).replace(b"\n", b"\r\n")
     hub.commit(REPO, {"README.md": card})
@@ -246,3 +256,9 @@ def test_a_tag_of_strangers_is_deleted_only_where_its_commit_has_the_new_one(
     del tags[f"{TAG}-v1.0.0"]
     published = terra.publish("1.0.0", take_over=True)
     assert tags == {TAG: theirs, f"{TAG}-v1.0.0": theirs, "v1.0.0": published.commit}
+
+
+def test_nothing_is_sent_before_the_tag_of_what_was_there(hub: LoopbackHub, terra: Versions, theirs: str) -> None:
+    hub.fail_at["/tag/"] = Fault(status=200)  # and no tag is made
+    terra.refuse("1.0.0", f"the tag {TAG} is that of another commit", take_over=True)
+    assert hub.repos[REPO].branches["main"] == theirs

@@ -102,6 +102,18 @@ def test_a_version_from_unverified_files_carries_a_note_and_enters_the_ledger_wh
     assert recorded(options.ledger) == hub_commit(hub)
 
 
+def test_a_published_version_that_is_not_recorded_yet_is_recorded_when_it_is_found(
+    hub: LoopbackHub, complete: Versions, settings: BuildSettings
+) -> None:
+    complete.publish("1.0.0")
+    settings.ledger.unlink()
+    ledger.record_file(TERRA, settings.ledger).unlink()
+    assert complete.publish("1.0.0").state == "already published"
+    assert ledger.find_entry(TERRA, "1.0.0", settings.ledger) is not None
+    [event] = ledger.read_events(TERRA, settings.ledger)
+    assert (event.event, event.repo, event.commit) == ("observed", REPO, hub.repos[REPO].tags["v1.0.0"])
+
+
 @pytest.mark.parametrize("content", ["{}", '{"repo": "org/x", "tag": "v1.0.0", "commit": "main"}', "[", "\xff"])
 def test_a_damaged_record_is_an_error_that_names_the_line(tmp_path: Path, content: str) -> None:
     beside = tmp_path / "ledger.json"

@@ -2,6 +2,7 @@
 
 import io
 import json
+import pickle
 import shlex
 from collections.abc import Callable
 from dataclasses import replace
@@ -142,6 +143,11 @@ def test_the_summary_of_the_catalogue_fits_the_page_and_names_every_dataset(raw:
 )
 def test_sizes_are_added_as_far_as_they_are_known(sizes: list[int | None], text: str) -> None:
     assert total_size(sizes) == text
+
+
+def test_an_error_keeps_its_missing_file_on_the_way_between_processes() -> None:
+    error = SourceError("x not found").lacking("demo/x", "offline")
+    assert pickle.loads(pickle.dumps(error)).missing == MissingFile("demo/x", "offline")
 
 
 def test_a_build_of_several_datasets_gives_a_line_to_each_and_lists_the_files_at_the_end(

@@ -91,6 +91,14 @@ def test_a_run_that_ends_half_way_leaves_the_rows_of_the_last_one(
     assert contents(folder) == before
 
 
+def test_what_a_killed_run_left_beside_is_removed_by_the_next(tmp_path: Path) -> None:
+    folder = tmp_path / "demo"
+    (tmp_path / ".demo.new" / "split_leak").mkdir(parents=True)
+    (tmp_path / ".demo.new" / "split_leak" / "default-test.parquet").write_bytes(b"PAR1")
+    write_findings(folder, leaking(1))
+    assert {path.name for path in tmp_path.iterdir()} == {"demo"}
+
+
 def test_files_are_kept_where_the_file_system_has_no_second_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
