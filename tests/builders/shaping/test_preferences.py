@@ -330,7 +330,7 @@ def rerank_clean(*pairs: Pair) -> tuple[list[str], dict[str, int]]:
         ([("q", "x", "y", True), ("q", "x", "y", None)], ["0"], {TIE: 1}),
     ],
     ids=[
-        "responses equal but for case and white space",
+        "responses equal ignoring case and white space",
         "repeated in any order",
         "contradicted",
         "a tie contradicts none",
