@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -118,33 +117,25 @@ def test_an_export_killed_at_any_step_leaves_the_one_before_or_a_whole_one(
     assert before in results
 
 
-def put_a_file(target: Path) -> None:
-    target.mkdir()
-    (target / "thesis.txt").touch()
+OTHERS = {
+    "a file": {"thesis.txt": ""},
+    "a file beside an export": {"data/mine.jsonl": ""},
+    "the record of another program": {
+        "export.json": json.dumps({"generator": "another program", "files": [{"path": "x"}]}),
+        "x": "",
+    },
+    "a broken record": {"export.json": "[1, 2"},
+}
 
 
-def add_to_an_export(target: Path) -> None:
-    export([write_training_release(target.parent / "other", SETS)], target, CHOICES["flagembedding"])
-    (target / "data" / "mine.jsonl").touch()
-
-
-def copy_a_record(target: Path) -> None:
-    target.mkdir()
-    (target / "export.json").write_text(json.dumps({"generator": "another program", "files": [{"path": "x"}]}))
-    (target / "x").touch()
-
-
-def break_a_record(target: Path) -> None:
-    target.mkdir()
-    (target / "export.json").write_text("[1, 2")
-
-
-@pytest.mark.parametrize("prepare", [put_a_file, add_to_an_export, copy_a_record, break_a_record])
-def test_a_folder_that_holds_anything_else_is_refused_and_stays(
-    prepare: Callable[[Path], None], tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_folder_that_holds_anything_else_is_refused_and_stays(name: str, tmp_path: Path) -> None:
     release_dir = write_training_release(tmp_path / "releases", SETS)
-    prepare(tmp_path / "to")
+    if name == "a file beside an export":
+        export([release_dir], tmp_path / "to", CHOICES["flagembedding"])
+    for path, content in OTHERS[name].items():
+        (tmp_path / "to" / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "to" / path).write_text(content)
     before = tree(tmp_path)
     with pytest.raises(UsageError, match="holds other files"):
         export([release_dir], tmp_path / "to", CHOICES["flagembedding"])
