@@ -258,6 +258,16 @@ def test_the_slow_detector_always_gives_the_same_answer(monkeypatch: pytest.Monk
     assert len(answers) == 1
 
 
+@pytest.mark.parametrize(
+    "text", [*(text for texts in TEXTS.values() for text in texts), AMBIGUOUS, "Ni suhaho kosiro fopa"]
+)
+def test_the_slow_detector_computes_what_its_library_does(text: str) -> None:
+    library = languages._langdetect_factory().create()
+    library.append(text)
+    expected = [(guess.lang.partition("-")[0], guess.prob) for guess in library.get_probabilities()]
+    assert guess_langdetect(text) == expected != []
+
+
 def test_a_detector_has_no_guess_for_a_text_without_any_clue() -> None:
     assert guess_langdetect("12 + 30 = 42") == guess_langid("42") == []
 
