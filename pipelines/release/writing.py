@@ -148,7 +148,7 @@ def _remove_scratch(release_dir: Path) -> None:
 def _run_recipe(
     definition: Definition, planned: Manifest, raw: Mapping[str, Raw], release_dir: Path, checkpoints: Path | None
 ) -> tuple[Tables, list[Table]]:
-    """The tables that the recipe returns, and their files. What the recipe wrote into the folder SCRATCH is left there."""
+    """What a recipe returns, without its frames, and their files. What it wrote into the folder SCRATCH is left there."""
     scratch = release_dir / SCRATCH
     scratch.mkdir()
     with read_stages(raw) as files:  # until the tables are written: a lazy one reads its files only then
@@ -162,7 +162,7 @@ def _run_recipe(
             for config, splits in tables.frames.items()
             for split, frame in splits.items()
         ]
-    return tables, written
+    return replace(tables, frames={}), written  # the audit reads the files: the rows need not be in memory meanwhile
 
 
 def _audit(
