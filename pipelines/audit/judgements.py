@@ -4,14 +4,14 @@ What a reader or a trainer cannot use is an integrity finding: unknown labels, d
 rows without a query or positive, negatives of an unknown kind (`check_...`). Everything else is found by `audit_...`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import combinations
 
 import polars as pl
 
 from builders import tasks
-from builders.shaping.folding import fold_text_1
+from builders.shaping.folding import fold_text_1, fold_texts
 from builders.tasks import NEGATIVE_KINDS
 from cards.kinds import (
     FOLDED_DETAIL,
@@ -332,46 +332,75 @@ def check_training_pairs(frame: pl.LazyFrame, config: str, split: str) -> list[F
     return findings_for_each(frame, conditions)
 
 
+BATCH_ROWS = 10_000  # rows whose texts are in memory at once
+LISTS = ("positives", "negatives")
+
+
 def audit_training_pairs(frame: pl.LazyFrame, config: str, split: str) -> list[FindingRows]:
     """The findings about the rows of a table of training data that compare their texts, and about their negatives.
 
     The findings about single texts (pipelines.audit.texts) are made of queries and first positives with the other tasks; here of
-    the other positives and of the negatives, so that no text is left out.
+    the other positives and of the negatives, so that no text is left out. Rows are read in batches. A random negative recurs in
+    many of them, so each distinct text is folded and examined once and then known by its hash.
     """
     has_mined = "mined" in frame.collect_schema().names()
-    mined = (pl.col("mined") if has_mined else pl.lit([], pl.List(pl.String))).list.len().alias("mined")
-    rows = frame.select("query", "positives", "negatives", mined).with_row_index("position").collect(engine="streaming")
-    texts = {"query": rows.select("position", text="query")}
-    texts |= {column: _explode(rows, column) for column in ("positives", "negatives")}
-    exact, folded = (
-        _matching_rows(sides) for sides in (texts, {column: _fold(side) for column, side in texts.items()})
-    )
-    findings = []
-    for (kind, column), positions in exact.items():
-        location, is_exact = (config, split, column), _is_in(positions)
+    mined = (pl.col("mined") if has_mined else pl.lit([], pl.List(pl.String))).list.len()
+    columns = frame.select("query", *LISTS, count=pl.col("negatives").list.len() + mined)
+    folded = pl.DataFrame(schema={"hash": pl.UInt64, "text": pl.UInt64})
+    examined = pl.DataFrame(schema={"hash": pl.UInt64, **dict.fromkeys(TEXT_KINDS, pl.Boolean)})
+    counts = [pl.DataFrame(schema={"position": pl.UInt32, "count": pl.UInt32})]
+    matches: dict[str, dict[tuple[str, str], list[pl.Series]]] = {"": {}, FOLDED_DETAIL: {}}
+    marks = {column: [pl.DataFrame(schema={"position": pl.UInt32, **examined.schema})] for column in LISTS}
+    # Numbered here: polars would read all of a table with a row index ahead of the batches.
+    for rows in columns.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming"):
+        batch = rows.with_row_index("position", sum(part.height for part in counts))
+        counts.append(batch.select("position", "count"))
+        sides = {"query": batch.select("position", text="query")} | {
+            column: _explode(batch, column) for column in LISTS
+        }
+        sides = {column: side.with_columns(hash=pl.col("text").hash()) for column, side in sides.items()}
+        for side in sides.values():
+            folded = _extend(folded, side, lambda texts: fold_texts(texts).hash().to_frame("text"))
+        numbers = {column: side.select("position", "hash").join(folded, on="hash") for column, side in sides.items()}
+        is_candidate = _is_in(pl.concat(_matching_rows(numbers).values()))  # the texts of these are compared
+        exact = {column: side.filter(is_candidate) for column, side in sides.items()}
+        alike = {column: side.with_columns(fold_text_1(pl.col("text"))) for column, side in exact.items()}
+        for detail, texts in (("", exact), (FOLDED_DETAIL, alike)):
+            for match, positions in _matching_rows(texts).items():
+                matches[detail].setdefault(match, []).append(positions)
+        sides["positives"] = sides["positives"].filter(pl.col("place") > 0)
+        for column in LISTS:
+            examined = _extend(examined, sides[column], _find_conditions)
+            found = examined.filter(pl.any_horizontal(TEXT_KINDS))
+            marks[column].append(sides[column].select("position", "hash").join(found, on="hash"))
+    rows, findings = pl.concat(counts), []
+    for (kind, column), parts in matches[""].items():
+        location, is_exact = (config, split, column), _is_in(pl.concat(parts))
         findings += findings_where(kind, location, rows, is_exact)
-        is_folded = _is_in(folded[kind, column]) & ~is_exact
+        is_folded = _is_in(pl.concat(matches[FOLDED_DETAIL][kind, column])) & ~is_exact
         findings += findings_where(kind, location, rows, is_folded, detail=FOLDED_DETAIL)
-    count = pl.col("negatives").list.len() + pl.col("mined")
-    least, most = rows.select(least=count.min(), most=count.max()).row(0)
-    detail = f"{least} to {most} in a row" if least < most else f"{least} in every row"
-    location = (config, split, "negatives")
-    findings += findings_where("too_few_negatives", location, rows, count < MIN_NEGATIVES, detail=detail)
-    later_positives = texts["positives"].filter(pl.col("place") > 0)
-    findings += _find_text_conditions((config, split, "positives"), rows, later_positives, "in a later positive")
-    return findings + _find_text_conditions(location, rows, texts["negatives"])
+    least, most = rows.select(least=pl.min("count"), most=pl.max("count")).row(0)
+    detail = f"{least} in every row" if least == most else f"{least} to {most} in a row"
+    location, is_short = (config, split, "negatives"), pl.col("count") < MIN_NEGATIVES
+    findings += findings_where("too_few_negatives", location, rows, is_short, detail=detail)
+    for column, detail in zip(LISTS, ("in a later positive", ""), strict=True):
+        found = pl.concat(marks[column])
+        for kind in TEXT_KINDS:
+            is_marked = _is_in(found.filter(kind)["position"])
+            findings += findings_where(kind, (config, split, column), rows, is_marked, detail=detail)
+    return findings
 
 
 def _explode(rows: pl.DataFrame, column: str) -> pl.DataFrame:
     """The texts of a column of lists: position of the row, text, place in its list."""
     lists = rows.select("position", text=column).filter(pl.col("text").list.len() > 0)
-    return lists.explode("text").with_columns(place=pl.int_range(pl.len()).over("position"))
+    return lists.with_columns(place=pl.int_ranges(pl.col("text").list.len())).explode("text", "place")
 
 
-def _fold(side: pl.DataFrame) -> pl.DataFrame:
-    """The same rows with folded texts; each distinct text is folded once, because random negatives recur in many rows."""
-    folded = side.select(pl.col("text").unique()).with_columns(folded=fold_text_1(pl.col("text")))
-    return side.join(folded, on="text", maintain_order="left").select("position", text="folded")
+def _extend(known: pl.DataFrame, texts: pl.DataFrame, measure: Callable[[pl.Series], pl.DataFrame]) -> pl.DataFrame:
+    """What is known of texts by their hash, with those that it lacks. measure: returns a row for each text."""
+    new = texts.select("text", "hash").join(known, on="hash", how="anti").unique("hash")
+    return known if new.is_empty() else pl.concat([known, new.select("hash").hstack(measure(new["text"]))])
 
 
 def _matching_rows(sides: Mapping[str, pl.DataFrame]) -> dict[tuple[str, str], pl.Series]:
@@ -388,24 +417,13 @@ def _matching_rows(sides: Mapping[str, pl.DataFrame]) -> dict[tuple[str, str], p
     }
 
 
-def _find_text_conditions(
-    location: Location, rows: pl.DataFrame, documents: pl.DataFrame, detail: str = ""
-) -> list[FindingRows]:
-    """The findings about single documents of a column of lists: the rows that have such a document."""
-    if documents.is_empty():
-        return []
-    text = pl.col("text")
-    forms = TextForms(received=text, own=text, of_retrieval=True)
-    distinct = documents.select(text.unique()).with_row_index("position")
-    survey = distinct.with_columns(**examine_texts("", forms))
-    marked = mark_suspects(survey, "", distinct.lazy()).drop("position")
-    marked = documents.select("position", "text").join(marked, on="text").drop("text")
-    findings = []
-    for kind in TEXT_KINDS:
-        columns = [column for column in marked.columns if column.startswith(f"{kind} ")]
-        positions = marked.filter(pl.any_horizontal(columns))["position"].unique()
-        findings += findings_where(kind, location, rows, _is_in(positions), detail=detail)
-    return findings
+def _find_conditions(texts: pl.Series) -> pl.DataFrame:
+    """Whether each document of a column of lists has the findings about single texts: a column for each of TEXT_KINDS."""
+    text, rows = pl.col("text"), texts.to_frame("text").with_row_index("position")
+    survey = rows.with_columns(**examine_texts("", TextForms(received=text, own=text, of_retrieval=True)))
+    marked = mark_suspects(survey, "", rows.lazy())
+    parts = {kind: [column for column in marked.columns if column.startswith(f"{kind} ")] for kind in TEXT_KINDS}
+    return marked.select(pl.any_horizontal(columns).alias(kind) for kind, columns in parts.items())
 
 
 def _is_in(positions: pl.Series) -> pl.Expr:
