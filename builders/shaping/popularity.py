@@ -145,7 +145,7 @@ def select_pool(
     if not parts:
         raise too_few("records", "none", "one", where=f"{source}, {pair_set.config}")
     read = total + sum(each.count for each in dropped if not each.reason.endswith("(texts)"))
-    ranked, repeated = _rank(pl.concat(ranking), pair_set, f"{source}:{pair_set.config}:")
+    ranked, repeated = _rank(ranking, pair_set, f"{source}:{pair_set.config}:")
     pool = ranked.head(times * pair_set.rows)
     observed = {
         f"rows of {pair_set.config} in the source": read,
@@ -232,20 +232,23 @@ def _ranked_columns(rows: pl.DataFrame, pair_set: PairSet) -> pl.DataFrame:
     return rows.select("number", *pair_set.popularity).with_columns(**order, **hashes)
 
 
-def _rank(rows: pl.DataFrame, pair_set: PairSet, prefix: str) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
-    """The ranking without repeated rows. prefix: of an id, before its number."""
+def _rank(parts: list[pl.DataFrame], pair_set: PairSet, prefix: str) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
+    """The ranking of rows without repeated ones. parts: the rows; emptied. prefix: of an id, before its number."""
     descending = [*(True for _ in pair_set.popularity), False, False]
-    ranked = rows.sort(*pair_set.popularity, "number", "row", descending=descending, nulls_last=True)
+    ranked = pl.concat(parts).sort(*pair_set.popularity, "number", "row", descending=descending, nulls_last=True)
+    parts.clear()
     before = "a row ranked above it" if pair_set.popularity else "an earlier row"
+    # Equal pairs have equal queries: to compare all rows by both hashes would take more memory than the rows.
+    is_shared = pl.col("query hash").is_duplicated()
+    is_copy = ~pl.struct(pl.col("query hash", "positive hash").filter(is_shared)).is_first_distinct()
     conditions = {
-        f"{what} of {before}": ~pl.struct(columns).is_first_distinct()
-        for what, columns in (
-            ("the id", ["number"]),
-            ("the query and positive", ["query hash", "positive hash"]),
-            ("the query", ["query hash"]),
-        )
-        if pair_set.unique_queries or what != "the query"
+        f"the id of {before}": ~pl.col("number").is_first_distinct(),
+        f"the query and positive of {before}": pl.col("row").is_in(
+            pl.col("row").filter(is_shared).filter(is_copy).implode()
+        ),
     }
+    if pair_set.unique_queries:
+        conditions[f"the query of {before}"] = ~pl.col("query hash").is_first_distinct()
     ranked, dropped = drop_each(ranked, conditions, split=SPLIT, key="number")
     if not pair_set.popularity:
         ranked = ranked.sort("hash", "row")
