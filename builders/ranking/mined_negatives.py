@@ -107,7 +107,7 @@ def read_ranking(raw: Raw, mined: pl.DataFrame, ranks: tuple[int, int], index: B
     Raises SourceError for a file that is damaged, of another format or model, of other ranks, or of another pool or other
     queries than those of the table.
     """
-    pool = document_pool(mined)
+    pool = document_pool(mined).to_list()
     header, lists = read_lists(raw, MODELS, ranks, pool_digest(pool), queries_digest(mined))
     places = lists.explode(empty_as_null=False).to_numpy()
     texts = pl.DataFrame({"text": pool}, {"text": pl.String})

@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import count
 
 import polars as pl
 import pyarrow as pa
@@ -17,7 +18,7 @@ import pyarrow.parquet as pq
 
 from builders.errors import SourceError
 from builders.raw_files import by_hand
-from builders.shaping.folding import fold_texts, hash_texts
+from builders.shaping.folding import hash_folded, hash_texts
 from builders.spec import Raw, Reported
 
 
@@ -56,6 +57,22 @@ INDEX_FILE = by_hand(
 )
 
 
+def number_texts(texts: pl.Series) -> tuple[pl.Series, pl.Series]:
+    """The different texts, in the order of their first rows, and of each text its place among them (UInt32).
+
+    They are joined by hashes, then compared: a join by long texts would copy them all.
+    """
+    for seed in count():
+        rows = texts.hash(seed).to_frame("hash")
+        is_first = rows["hash"].is_first_distinct()
+        different = texts.filter(is_first)
+        places = rows.filter(is_first).with_row_index("place")
+        numbers = rows.join(places, on="hash", how="left", maintain_order="left")["place"]
+        if different.gather(numbers).equals(texts):
+            return different, numbers
+    raise AssertionError
+
+
 @dataclass(frozen=True)
 class BenchmarkIndex:
     """The hashes of the test data of benchmarks, by kind, sorted (UInt64)."""
@@ -64,17 +81,13 @@ class BenchmarkIndex:
 
     def kinds_of(self, texts: pl.Series) -> pl.Series:
         """The first kind by which the index has each text; null for a text that it does not have."""
-        different = texts.alias("text").unique()  # a random negative is one in many rows
-        found = pl.Series("kind", [None] * len(different), pl.String)
+        different, numbers = number_texts(texts)  # a random negative is one in many rows
+        found = pl.repeat(None, len(different), dtype=pl.String, eager=True)
         for kind in reversed(self.hashes):
-            hashes = pl.Series(hash_texts(different if kind == "exact" else fold_texts(different)), dtype=pl.UInt64)
+            hashes = pl.Series(hash_texts(different)) if kind == "exact" else hash_folded(different)
             is_in = hashes.is_in(self.hashes[kind].implode())
             found = pl.select(kind=pl.when(is_in).then(pl.lit(kind)).otherwise(found)).to_series()
-        return (
-            texts.to_frame("text")
-            .join(pl.DataFrame([different, found]), on="text", how="left", maintain_order="left")["kind"]
-            .alias(texts.name)
-        )
+        return found.gather(numbers).alias(texts.name)
 
     def has(self, texts: pl.Series) -> pl.Series:
         """Whether the index has each text, by any kind (Boolean)."""

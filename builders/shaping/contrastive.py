@@ -7,13 +7,15 @@ The ruMTEB paper names deduplication and the limit of length (builders.shaping.m
 here, the same for every set. Rows have id, query (String), positives and negatives (List(String)).
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Iterator, Mapping
 from hashlib import blake2b
 
+import numpy as np
 import polars as pl
 
 from builders.shaping.benchmark_index import BenchmarkIndex, find_matches, read_benchmark_index
-from builders.shaping.folding import fold_lists, fold_text_1, fold_texts
+from builders.shaping.folding import hash_folded
 from builders.shaping.measurements import Measurements, drop_long, measure_tokens, read_tokens, texts_of
 from builders.shaping.rows import drop, drop_each, drop_from_lists, join_tables
 from builders.shaping.sampling import hash_order, sample
@@ -82,11 +84,10 @@ def make_pairs(
     return Tables({config: {SPLIT: frame}}, dropped, observed, reported)
 
 
-def document_pool(rows: pl.DataFrame) -> list[str]:
+def document_pool(rows: pl.DataFrame) -> pl.Series:
     """The different positives and negatives of a table, without empty ones, sorted by their UTF-8 bytes."""
     documents = pl.concat([rows[column].explode(empty_as_null=False).alias("text") for column in LISTS[:2]]).unique()
-    filled = documents.to_frame().filter(~is_blank(pl.col("text")))["text"]
-    return sorted(filled.to_list(), key=str.encode)
+    return documents.to_frame().filter(~is_blank(pl.col("text")))["text"].sort()
 
 
 def limit_negatives(rows: pl.DataFrame, count: int, *, seed: str) -> pl.DataFrame:
@@ -105,7 +106,7 @@ def limit_negatives(rows: pl.DataFrame, count: int, *, seed: str) -> pl.DataFram
     return joined.with_columns(pl.coalesce(f"kept {name}", name).alias(name) for name in lists).select(rows.columns)
 
 
-def fill_negatives(rows: pl.DataFrame, pool: Sequence[str], count: int, *, seed: str) -> pl.DataFrame:
+def fill_negatives(rows: pl.DataFrame, pool: pl.Series, count: int, *, seed: str) -> pl.DataFrame:
     """The rows with random negatives behind those they have, up to `count` in all.
 
     Draw j (0, 1, ...) of a row is the text of the pool at BLAKE2b(j:id) modulo its size: digest of 8 bytes, the seed as key; the
@@ -113,27 +114,27 @@ def fill_negatives(rows: pl.DataFrame, pool: Sequence[str], count: int, *, seed:
     the query, a positive or a negative of the row, after folding too, is skipped. After TRIES draws a row keeps the negatives
     that it has.
     """
-    texts = pl.Series("text", pool, pl.String)
-    folded_pool, key = fold_texts(texts).to_list(), seed.encode()
-    lists_of_folded = [fold_lists(name).alias(f"folded {name}") for name in LISTS[:2]]
-    numbered = rows.with_row_index("row")
-    table = numbered.select("row", "id", pl.col("negatives").list.len(), fold_text_1(pl.col("query")), *lists_of_folded)
-    drawn: list[tuple[int, int]] = []  # row, number in the pool
-    for row, name, provided, query, *others in table.iter_rows():
-        taken = {query, *others[0], *others[1]}
-        missing = count - provided
-        for draw in range(TRIES if pool else 0):
+    numbered, key = rows.with_row_index("row"), seed.encode()
+    texts = numbered.select("row", "id", pl.col("negatives").list.len(), text=pl.concat_list("query", *LISTS[:2]))
+    hashes, of_pool = (hash_folded(some).to_list() for some in (texts["text"].explode(), pool))
+    table, end = texts.select("row", "id", "negatives", pl.col("text").list.len()), 0
+    drawn = array("I"), array("I")  # rows, and numbers in the pool
+    for row, name, provided, length in table.iter_rows():
+        taken, missing = set(hashes[end : end + length]), count - provided
+        end += length
+        for draw in range(TRIES if of_pool else 0):
             if missing <= 0:
                 break
             digest = blake2b(f"{draw}:{name}".encode(), digest_size=8, key=key).digest()
-            number = int.from_bytes(digest) % len(pool)
-            if folded_pool[number] not in taken:
-                taken.add(folded_pool[number])
-                drawn.append((row, number))
+            number = int.from_bytes(digest) % len(of_pool)
+            if of_pool[number] not in taken:
+                taken.add(of_pool[number])
+                drawn[0].append(row)
+                drawn[1].append(number)
                 missing -= 1
     # A text that is many negatives is in memory once: the frames share its bytes.
-    random = pl.DataFrame(drawn, {"row": pl.UInt32, "number": pl.UInt32}, orient="row")
-    random = random.select("row", texts.gather(random["number"]), kind=pl.lit(RANDOM))
+    row_numbers, numbers = (pl.Series(np.asarray(some)) for some in drawn)
+    random = pl.select(row=row_numbers, text=pool.gather(numbers), kind=pl.lit(RANDOM))
     provided = numbered.select("row", text="negatives", kind="negative_kinds").filter(pl.col("text").list.len() > 0)
     joined = pl.concat([provided.explode("text", "kind"), random]).sort("row", maintain_order=True)
     lists = joined.group_by("row", maintain_order=True).agg(negatives="text", negative_kinds="kind")
@@ -150,8 +151,9 @@ def clean_pairs(rows: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
     earlier row.
     """
     numbered = rows.with_row_index("row")
-    queries = numbered.select("row").with_columns(folded=fold_texts(numbered["query"]))
-    positives, negatives = _explode(numbered, "positives"), _explode(numbered, "negatives")
+    queries = numbered.select("row", folded=hash_folded(numbered["query"]))
+    positives, negatives = (_explode(numbered, column) for column in LISTS[:2])
+    positives, negatives = (texts.with_columns(folded=hash_folded(texts["text"])) for texts in (positives, negatives))
     positives, dropped = drop(positives, _is_in(positives, queries), "a positive is the query (texts)", split=SPLIT)
     negatives = negatives.with_columns(query=_is_in(negatives, queries), positive=_is_in(negatives, positives))
     of_texts = {
@@ -200,11 +202,10 @@ def _drop_benchmarks(rows: pl.DataFrame, index: BenchmarkIndex) -> tuple[pl.Data
 
 
 def _explode(numbered: pl.DataFrame, column: str) -> pl.DataFrame:
-    """The texts of a column of lists: row and id, text, the text after folding and, of negatives, its kind."""
+    """The texts of a column of lists: row and id, text and, of negatives, its kind."""
     columns = {"text": pl.col(column)} | ({"kind": pl.col("negative_kinds")} if column == "negatives" else {})
     lists = numbered.select("row", "id", **columns).filter(pl.col("text").list.len() > 0)
-    exploded = lists.explode(list(columns))
-    return exploded.with_columns(folded=fold_texts(exploded["text"]))
+    return lists.explode(list(columns))
 
 
 def _with_lists(numbered: pl.DataFrame, positives: pl.DataFrame, negatives: pl.DataFrame) -> pl.DataFrame:
@@ -220,9 +221,8 @@ def _with_lists(numbered: pl.DataFrame, positives: pl.DataFrame, negatives: pl.D
 
 def _is_in(some: pl.DataFrame, others: pl.DataFrame) -> pl.Expr:
     """Whether each text is, after folding, among those of the same row in another table."""
-    # Joined by row alone: by long texts too, a join would copy them all.
-    pairs = some.select("row", "folded").with_row_index("text").join(others.select("row", other="folded"), on="row")
-    found = pairs.filter(pl.col("folded") == pl.col("other"))["text"]
+    keys = ["row", "folded"]
+    found = some.select(keys).with_row_index("text").join(others.select(keys), on=keys, how="semi")["text"]
     return pl.lit(pl.int_range(some.height, dtype=pl.UInt32, eager=True).is_in(found.implode()))
 
 

@@ -10,7 +10,7 @@ function.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 import numpy as np
@@ -102,8 +102,17 @@ _CAPITAL = r"[A-Z\x{C0}-\x{DE}\x{400}-\x{42F}]"
 
 def fold_texts(texts: pl.Series, folding: Callable[[pl.Expr], pl.Expr] = fold_text_1) -> pl.Series:
     """Each text after a folding, a few at a time: each step makes new texts."""
-    parts = [_fold(texts.slice(start, FOLDED_ROWS), folding) for start in range(0, max(len(texts), 1), FOLDED_ROWS)]
-    return pl.concat(parts)
+    return pl.concat(_fold_parts(texts, folding))
+
+
+def hash_folded(texts: pl.Series) -> pl.Series:
+    """hash_texts of each text after fold_text_1 (UInt64). The folded texts are not in memory all at once."""
+    return pl.Series("hash", np.concatenate([hash_texts(part) for part in _fold_parts(texts, fold_text_1)]))
+
+
+def _fold_parts(texts: pl.Series, folding: Callable[[pl.Expr], pl.Expr]) -> Iterator[pl.Series]:
+    for start in range(0, max(len(texts), 1), FOLDED_ROWS):
+        yield _fold(texts.slice(start, FOLDED_ROWS), folding)
 
 
 def _fold(texts: pl.Series, folding: Callable[[pl.Expr], pl.Expr]) -> pl.Series:

@@ -291,7 +291,7 @@ def read_texts(table: MinedTable) -> MinedTexts:
         queries = frames["queries"].rename({"text": "query"}).collect()
         return MinedTexts(queries, partial(document_texts, frames["corpus"]), count)
     rows = frames[table.config].collect()
-    pool = document_pool(rows)
+    pool = document_pool(rows).to_list()
     return MinedTexts(rows, lambda: pool, len(pool))
 
 

