@@ -343,18 +343,18 @@ def audit_training_pairs(frame: pl.LazyFrame, config: str, split: str) -> list[F
     the other positives and of the negatives, so that no text is left out. Rows are read in batches. A random negative recurs in
     many of them, so each distinct text is folded and examined once and then known by its hash.
     """
-    has_mined = "mined" in frame.collect_schema().names()
-    mined = (pl.col("mined") if has_mined else pl.lit([], pl.List(pl.String))).list.len()
-    columns = frame.select("query", *LISTS, count=pl.col("negatives").list.len() + mined)
+    lists = [column for column in (*LISTS, "mined") if column in frame.collect_schema().names()]
+    count = pl.sum_horizontal(pl.col(column).list.len() for column in lists[1:]).alias("count")
     folded = pl.DataFrame(schema={"hash": pl.UInt64, "text": pl.UInt64})
     examined = pl.DataFrame(schema={"hash": pl.UInt64, **dict.fromkeys(TEXT_KINDS, pl.Boolean)})
     counts = [pl.DataFrame(schema={"position": pl.UInt32, "count": pl.UInt32})]
     matches: dict[str, dict[tuple[str, str], list[pl.Series]]] = {"": {}, FOLDED_DETAIL: {}}
     marks = {column: [pl.DataFrame(schema={"position": pl.UInt32, **examined.schema})] for column in LISTS}
-    # Numbered here: polars would read all of a table with a row index ahead of the batches.
-    for rows in columns.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming"):
-        batch = rows.with_row_index("position", sum(part.height for part in counts))
-        counts.append(batch.select("position", "count"))
+    # Numbered and counted here: where polars computes anything for batches, it reads all of a table ahead of them.
+    read = frame.select("query", *lists).collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming")
+    for part in read:
+        batch = part.with_row_index("position", sum(rows.height for rows in counts))
+        counts.append(batch.select("position", count))
         sides = {"query": batch.select("position", text="query")} | {
             column: _explode(batch, column) for column in LISTS
         }
