@@ -10,7 +10,6 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import count
 
 import polars as pl
 import pyarrow as pa
@@ -57,20 +56,17 @@ INDEX_FILE = by_hand(
 )
 
 
-def number_texts(texts: pl.Series) -> tuple[pl.Series, pl.Series]:
+def number_texts(texts: pl.Series, seed: int = 0) -> tuple[pl.Series, pl.Series]:
     """The different texts, in the order of their first rows, and of each text its place among them (UInt32).
 
     They are joined by hashes, then compared: a join by long texts would copy them all.
     """
-    for seed in count():
-        rows = texts.hash(seed).to_frame("hash")
-        is_first = rows["hash"].is_first_distinct()
-        different = texts.filter(is_first)
-        places = rows.filter(is_first).with_row_index("place")
-        numbers = rows.join(places, on="hash", how="left", maintain_order="left")["place"]
-        if different.gather(numbers).equals(texts):
-            return different, numbers
-    raise AssertionError
+    rows = texts.hash(seed).to_frame("hash")
+    is_first = rows["hash"].is_first_distinct()
+    different, places = texts.filter(is_first), rows.filter(is_first).with_row_index("place")
+    numbers = rows.join(places, on="hash", how="left", maintain_order="left")["place"]
+    is_exact = different.gather(numbers).equals(texts)
+    return (different, numbers) if is_exact else number_texts(texts, seed + 1)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from builders.errors import SourceError
-from builders.shaping.benchmark_index import BenchmarkIndex, read_benchmark_index
+from builders.shaping.benchmark_index import BenchmarkIndex, number_texts, read_benchmark_index
 from builders.shaping.folding import hash_texts
 from builders.spec import Raw
 from pipelines.decontamination.fingerprints import fingerprint_texts
@@ -32,6 +32,16 @@ def test_texts_are_found_exactly_and_folded_but_not_those_of_train_or_with_few_w
     ])  # fmt: skip
     assert read(PATH).kinds_of(texts).to_list() == ["exact", "folded", None, None, None]
     assert read(PATH, "exact").has(texts).to_list() == [True, False, False, False, False]
+
+
+def test_texts_that_recur_are_numbered_once_even_where_hashes_are_equal(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts, hash_series = pl.Series(["b", "a", "", "b", "a"]), pl.Series.hash
+    for least in (0, 1):  # below this seed, all hashes are equal
+        monkeypatch.setattr(
+            pl.Series, "hash", lambda some, seed, least=least: hash_series(some, seed) * (seed >= least)
+        )
+        different, numbers = number_texts(texts)
+        assert (different.to_list(), numbers.to_list()) == (["b", "a", ""], [0, 1, 2, 0, 1])
 
 
 def test_the_index_of_the_golden_sample_holds_the_tables_that_its_readme_names() -> None:
