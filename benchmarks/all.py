@@ -42,6 +42,7 @@ MODULES = {
     "pikabu": "popular_pairs",
     "ru-news": "popular_pairs",
     "wikiomnia": "streamed_pairs",
+    "query2doc": "streamed_pairs",
     "bge-m3": "streamed_pairs",
     "mining": "mining",
     "leaks": "contamination",
