@@ -21,6 +21,7 @@ from pipelines.catalogue_site.pages import write_index
 from pipelines.catalogue_site.release_data import find_datasets
 from pipelines.catalogue_site.site import write_site
 from pipelines.make import BuildResult, make
+from pipelines.process import workers
 from pipelines.release.folder import require_manifest
 from pipelines.scores.scoring import record_scores
 from tests.pipelines.checking.test_html import Page
@@ -131,6 +132,22 @@ def test_the_same_releases_give_the_same_bytes(site: Path, releases: Path) -> No
     before = tree(site)
     assert tree(build_site(releases, site, "cedr")) == before
     assert {path.name for path in site.parent.iterdir()} == {"cedr"}, "nothing is left beside it"
+
+
+def test_several_processes_write_the_same_bytes_as_one(
+    golden_release: Callable[..., BuildResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rows of each dataset are numbered behind those of the others, whichever process is ready first."""
+    for name in (RIA, CEDR, "terra-pairclassification"):
+        release_dir = golden_release(name).release_dir
+        shutil.copytree(release_dir, tmp_path / "releases" / name / release_dir.name)
+    one = tree(build_site(tmp_path / "releases", tmp_path / "one"))
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    monkeypatch.setattr(site_pages, "STARTING_RELEASES", 1)
+    started = []
+    monkeypatch.setattr(workers, "_start", lambda work, start=workers._start: started.append(work) or start(work))
+    assert tree(build_site(tmp_path / "releases", tmp_path / "two")) == one
+    assert len(started) == 2
 
 
 def test_a_site_that_cannot_be_completed_leaves_the_old_one(
