@@ -44,16 +44,6 @@ def test_texts_that_recur_are_numbered_once_even_where_hashes_are_equal(monkeypa
         assert (different.to_list(), numbers.to_list()) == (["b", "a", ""], [0, 1, 2, 0, 1])
 
 
-def test_texts_that_recur_are_numbered_once_even_where_hashes_are_equal(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts, hash_series = pl.Series(["b", "a", "", "b", "a"]), pl.Series.hash
-    for least in (0, 1):  # below this seed, all hashes are equal
-        monkeypatch.setattr(
-            pl.Series, "hash", lambda some, seed, least=least: hash_series(some, seed) * (seed >= least)
-        )
-        different, numbers = number_texts(texts)
-        assert (different.to_list(), numbers.to_list()) == (["b", "a", ""], [0, 1, 2, 0, 1])
-
-
 def test_the_index_of_the_golden_sample_holds_the_tables_that_its_readme_names() -> None:
     tables = read_index(PATH).tables
     assert {(table.dataset, table.split) for table in tables} == {
