@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,8 +23,6 @@ def main() -> int:
     options = command.parse(parser(), _check_options)
     if options.hub:
         return _ask_hub(options)
-    from dataclasses import asdict
-
     try:
         from pipelines.raw.diagnosis import diagnose, diagnosis_page
         from pipelines.raw.digests import default_cache
@@ -44,8 +43,6 @@ def main() -> int:
 
 def _ask_hub(options: argparse.Namespace) -> int:
     """Ask the Hub whether it behaves as assumed; returns 1 where it does not."""
-    from dataclasses import asdict
-
     from pipelines.hub import assumptions, publishing
 
     command.confirm(

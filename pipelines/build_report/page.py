@@ -26,9 +26,9 @@ def page(result: BuildResult, publication: Publication[Plan] | None, *, timed: b
     brief: one line, with the number of rows, of warnings, and of figures that are as published; and where it was published.
     """
     manifest = result.manifest
-    marks = [mark for mark, applies in (("sample", manifest.sample), ("partial", manifest.partial)) if applies]
-    if not all(file.verified for file in manifest.raw) and not manifest.sample:
-        marks.append("unverified raw files")
+    unverified = not manifest.sample and not all(file.verified for file in manifest.raw)
+    flags = {"sample": manifest.sample, "partial": manifest.partial, "unverified raw files": unverified}
+    marks = [mark for mark, applies in flags.items() if applies]
     state = (
         f"{result.state} in {format_duration(result.seconds)}" if timed and result.state == "built" else result.state
     )

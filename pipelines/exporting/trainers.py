@@ -153,8 +153,12 @@ def describe_training(sets: Sequence[ExportedSet]) -> dict[str, Any]:
 
 @dataclass
 class _File:
-    """A Parquet file that is being written, in row groups of BATCH rows. pending: rows that wait for theirs to be full."""
+    """A Parquet file that is being written, in row groups of BATCH rows. pending: rows that wait for theirs to be full.
 
+    name: what the trainer calls its rows.
+    """
+
+    name: str
     writer: Any
     rows: int = 0
     pending: list[pl.DataFrame] = field(default_factory=list)
@@ -178,8 +182,8 @@ class _File:
 
 
 def _write_parquet_set(training_set: TrainingSet, folder: Path, choices: Choices) -> ExportedSet:
-    files: dict[int, _File] = {}
-    tally = Tally()
+    files, tally = dict[int, _File](), Tally()
+    (folder / DATA).mkdir(exist_ok=True)
     with ExitStack() as stack:
         for batch in read_pairs(training_set, choices.negatives, tally):
             pairs = _one_positive(batch, choices)
@@ -187,13 +191,18 @@ def _write_parquet_set(training_set: TrainingSet, folder: Path, choices: Choices
             tally.rows += pairs.height
             for (count,), rows in pairs.group_by(pl.col("negatives").list.len(), maintain_order=True):
                 number = int(str(count))
+                columns = _columns(number)
                 if number not in files:
-                    writer = _open_writer(folder / _path(training_set, number, choices), number)
-                    files[number] = _File(writer)
+                    # The rows with as many negatives as asked for have the name of the set.
+                    name = training_set.name + (f".{number}-negatives" if number != choices.negatives else "")
+                    schema = pa.schema([pa.field(column, pa.string(), nullable=False) for column in columns])
+                    writer = pq.ParquetWriter(folder / DATA / f"{name}.parquet", schema, compression="zstd")
+                    files[number] = _File(name, writer)
                     stack.callback(files[number].close)
-                files[number].add(_spread(rows, number))
+                negatives = {column: pl.col("negatives").list.get(place) for place, column in enumerate(columns[2:])}
+                files[number].add(rows.select("anchor", "positive", **negatives))
     described = [
-        DataFile(_path(training_set, number, choices), _name(training_set, number, choices), file.rows, number)
+        DataFile(f"{DATA}/{file.name}.parquet", file.name, file.rows, number)
         for number, file in sorted(files.items(), reverse=True)
     ]
     return ExportedSet(training_set, tally, tuple(described))
@@ -206,29 +215,8 @@ def _one_positive(batch: pl.DataFrame, choices: Choices) -> pl.DataFrame:
     return rows if choices.positives == "first" else rows.explode("positive")
 
 
-def _spread(rows: pl.DataFrame, count: int) -> pl.DataFrame:
-    """The same rows with a column for each negative; all have `count`."""
-    negatives = {f"negative_{number + 1}": pl.col("negatives").list.get(number) for number in range(count)}
-    return rows.select("anchor", "positive", **negatives)
-
-
 def _columns(negatives: int) -> list[str]:
     return ["anchor", "positive", *(f"negative_{number + 1}" for number in range(negatives))]
-
-
-def _open_writer(path: Path, negatives: int) -> Any:
-    path.parent.mkdir(exist_ok=True)
-    schema = pa.schema([pa.field(name, pa.string(), nullable=False) for name in _columns(negatives)])
-    return pq.ParquetWriter(path, schema, compression="zstd")
-
-
-def _name(training_set: TrainingSet, negatives: int, choices: Choices) -> str:
-    """What the trainer calls the rows with this many negatives: the set's name where they have as many as asked for."""
-    return training_set.name if negatives == choices.negatives else f"{training_set.name}.{negatives}-negatives"
-
-
-def _path(training_set: TrainingSet, negatives: int, choices: Choices) -> str:
-    return f"{DATA}/{_name(training_set, negatives, choices)}.parquet"
 
 
 @dataclass(frozen=True)

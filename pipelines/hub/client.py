@@ -251,8 +251,7 @@ def explain_error(error: BaseException) -> Trouble:
                 transient=True,
             )
         if isinstance(cause, FileMetadataError):  # no ETag: as where a network answers every address with its own page
-            words = "another server than the Hub answers, perhaps a page to log in to a network"
-            return Trouble(words, transient=True)
+            return Trouble("another server than the Hub answers, perhaps a page to log in to a network", transient=True)
         if isinstance(cause, TransferError):
             return Trouble(str(cause), transient=True)
         if isinstance(cause, json.JSONDecodeError):

@@ -181,11 +181,8 @@ def commit_plan(
     while True:
         plan = make_plan()
         if not plan.writes:
-            return (
-                Publication(plan, plan.state, plan.at.sha, _url(hub, plan))
-                if plan.at
-                else Publication(plan, plan.state)
-            )
+            sha, url = (plan.at.sha, _url(hub, plan)) if plan.at else ("", "")
+            return Publication(plan, plan.state, sha, url)
         at = plan.at or _create_repository(hub, plan.repo, options)
         if at is None and conflicts < MAX_CONFLICTS:
             conflicts += 1

@@ -226,8 +226,9 @@ def _observe(repo: Repository, name: str, commit: str, manifest: Manifest, recor
         return
     if ledger.find_entry(manifest.dataset, manifest.version, record) is None:
         ledger.record_entry(manifest.dataset, manifest.version, ledger.release_entry(manifest), record)
-    why = "found by check --org --record"
-    event = ledger.RefEvent(repo.name, name, commit, "observed", why, manifest.content_sha256)
+    event = ledger.RefEvent(
+        repo.name, name, commit, "observed", "found by check --org --record", manifest.content_sha256
+    )
     ledger.append_event(repo.dataset, event, record)
 
 

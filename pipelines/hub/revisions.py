@@ -17,7 +17,7 @@ from pipelines.hub.client import HubClient, call, unless_answered
 from pipelines.hub.repository import MAIN, Refs, Snapshot
 from pipelines.release import folder
 from pipelines.release.comparison import describe_difference
-from pipelines.release.ledger import LedgerEntry, RecordedRefs, RefEvent
+from pipelines.release.ledger import LedgerEntry, RecordedRefs
 
 Rows = Literal["same", "other", "none"]  # what the ledger or a local release has, against what the Hub has
 State = Literal["sound", "wrong", "not checked"]
@@ -123,37 +123,51 @@ class Repository:
         return f"--org {org}{repo_name}" + (f" --ledger {self.ledger}" if self.ledger else "")
 
 
-def judge_ref(repo: Repository, name: str, refs: Refs, content: Content, event: RefEvent | None) -> list[Problem]:
-    """How a tag differs from the record, whatever its commit holds. event: the recorded one."""
-    commit, repair, problems = refs.tags.get(name), (repo.repair_command,), list[Problem]()
-    at = content.at.sha if content.at else commit
-    if commit is None:
-        problems.append(Problem("the record has this tag, and it is missing", "create it again:", repair))
-    elif at != commit:
-        what = f"an annotated tag: the Hub names the tag object {commit}, and not the commit {at}"
-        problems.append(Problem(what, "put a plain tag in its place:", repair))
-    if event is not None and at not in (None, event.commit):
-        what = f"moved: it is on commit {at}, and the version was published on {event.commit}"
-        problems.append(Problem(what, "find out who moved it, and put it back:", repair))
-    if name in refs.branches:
-        what = "a branch has the same name: which of the two a reader gets is not certain"
-        problems.append(Problem(what, "set the branch aside:", repair))
-    return problems
-
-
 def judge_tag(repo: Repository, name: str, refs: Refs, content: Content, expected: Expectations) -> Revision:
     """What a tag holds: that of a version, or any other that the record has."""
     version, manifest, commit = name[1:], content.manifest, refs.tags.get(name)
     entry = expected.entries.get(repo.dataset, {}).get(version)
     event = expected.refs.get(repo.dataset, {}).get(repo.name, {}).get(name)
-    problems, notes = judge_ref(repo, name, refs, content, event), list[str]()
+    problems, notes, repair = list[Problem](), list[str](), (repo.repair_command,)
+    at = content.at.sha if content.at else commit
+    if commit is None:
+        problems.append(Problem("the record has this tag, and it is missing", "create it again:", repair))
+    elif at != commit:
+        problems.append(
+            Problem(
+                f"an annotated tag: the Hub names the tag object {commit}, and not the commit {at}",
+                "put a plain tag in its place:",
+                repair,
+            )
+        )
+    if event is not None and at not in (None, event.commit):
+        problems.append(
+            Problem(
+                f"moved: it is on commit {at}, and the version was published on {event.commit}",
+                "find out who moved it, and put it back:",
+                repair,
+            )
+        )
+    if name in refs.branches:
+        problems.append(
+            Problem(
+                "a branch has the same name: which of the two a reader gets is not certain",
+                "set the branch aside:",
+                repair,
+            )
+        )
     if expected.record and entry is None and event is None:
-        todo = "record it if it is yours, else delete the tag:"
-        problems.append(Problem("the record has no such version", todo, (repo.record_command,)))
+        problems.append(
+            Problem(
+                "the record has no such version",
+                "record it if it is yours, else delete the tag:",
+                (repo.record_command,),
+            )
+        )
     elif expected.record and event is None:
         notes.append(f"{name} is not recorded, a moved tag is not noticed: {repo.record_command}")
     if manifest and (manifest.dataset, manifest.version) != (repo.dataset, version):
-        problems.append(Problem(f"holds {manifest.name}", "put the tag aside:", (repo.repair_command,)))
+        problems.append(Problem(f"holds {manifest.name}", "put the tag aside:", repair))
     elif manifest:
         problems += _drift(repo, name, manifest, entry, expected)
     todo = "a published version never changes: see who moved the tag, and publish corrected data as a new version"

@@ -115,9 +115,12 @@ def verify_cached_imports(module: str) -> None:
     for path in reached((module, *REPORT)):
         code = _content(ROOT / path)
         if _cached_imports().get(_cache_key(code)) != _imports(code):
-            what, where = "the cache has other imports of a module than its code", str(default_cache() / CACHE)
-            todo = "remove the file, and build the release again with --force"
-            raise ReleaseError(what, where=where, found=path, todo=todo)
+            raise ReleaseError(
+                "the cache has other imports of a module than its code",
+                where=str(default_cache() / CACHE),
+                found=path,
+                todo="remove the file, and build the release again with --force",
+            )
 
 
 def _imports(code: bytes) -> list[str]:

@@ -253,9 +253,11 @@ def _recorded(dataset: str, beside: Path) -> list[RefEvent]:
         try:
             events.append(msgspec.json.decode(line, type=RefEvent))
         except INVALID_JSON as error:
-            todo = "repair it by hand, or restore it from version control"
             raise ReleaseError(
-                "damaged record of refs", where=f"{path}:{number}", found=str(error), todo=todo
+                "damaged record of refs",
+                where=f"{path}:{number}",
+                found=str(error),
+                todo="repair it by hand, or restore it from version control",
             ) from None
     return events
 

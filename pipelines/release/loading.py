@@ -55,7 +55,12 @@ def find_loading_faults(paths: Iterable[str], card: bytes, manifest: Manifest, r
     return (
         other
         + _compare_files(files, manifest)
-        + _compare_configs(front_matter)
+        + [
+            f"README.md: `{key}` of the config {config['config_name']} changes what is loaded"
+            for config in front_matter.get("configs") or []
+            for key in config
+            if key in READING_KEYS
+        ]
         + _compare_infos(front_matter, manifest)
     )
 
@@ -119,15 +124,6 @@ def _compare_split(location: str, paths: list[str] | None, table: Table | None, 
     return faults
 
 
-def _compare_configs(front_matter: Mapping[str, Any]) -> list[str]:
-    return [
-        f"README.md: `{key}` of the config {config['config_name']} changes what is loaded"
-        for config in front_matter.get("configs") or []
-        for key in config
-        if key in READING_KEYS
-    ]
-
-
 def _compare_infos(front_matter: Mapping[str, Any], manifest: Manifest) -> list[str]:
     """How the columns, splits and row counts of `dataset_info`, where it is given, differ from those of the manifest."""
     if front_matter.get("dataset_info") is None or not COMPARES_INFO:
@@ -152,24 +148,19 @@ def _named_tables(config: str, tables: Mapping[str, Mapping[str, Table]]) -> Map
 def _compare_info(config: str, tables: Mapping[str, Table], info: DatasetInfo) -> list[str]:
     if not tables:
         return [f"dataset_info names the config {config}, which is not in the manifest"]
-    faults = []
+    differing = []
     if info.features is not None:
-        promised = [(field.name, _type_name(field.type)) for field in info.features.arrow_schema]
-        for table in tables.values():
-            columns: list[tuple[str, str]] = [(column.name, column.type) for column in table.columns]
-            if promised != columns:
-                listed = [", ".join(" ".join(pair) for pair in pairs) for pairs in (promised, columns)]
-                faults.append(f"dataset_info of {config}: columns {listed[0]}; in the manifest {listed[1]}")
-                break
+        promised = [f"{field.name} {_type_name(field.type)}" for field in info.features.arrow_schema]
+        columns = [[f"{column.name} {column.type}" for column in table.columns] for table in tables.values()]
+        differing += [("columns", promised, found) for found in columns if found != promised][:1]
     if info.splits:
-        promised_rows = {str(name): split.num_examples for name, split in info.splits.items()}
-        rows = {split: table.rows for split, table in tables.items()}
-        if promised_rows != rows:
-            listed = [
-                ", ".join(f"{split} {count}" for split, count in counts.items()) for counts in (promised_rows, rows)
-            ]
-            faults.append(f"dataset_info of {config}: rows {listed[0]}; in the manifest {listed[1]}")
-    return faults
+        promised = [f"{name} {split.num_examples}" for name, split in info.splits.items()]
+        rows = [f"{split} {table.rows}" for split, table in tables.items()]
+        differing += [("rows", promised, rows)] if {*promised} != {*rows} else []
+    return [
+        f"dataset_info of {config}: {what} {', '.join(promised)}; in the manifest {', '.join(found)}"
+        for what, promised, found in differing
+    ]
 
 
 def _type_name(kind: pa.DataType) -> str:

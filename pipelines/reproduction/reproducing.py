@@ -156,8 +156,10 @@ def _compare(known: Reproduction, rebuild: Rebuild, release_dir: Path, rebuilt_d
     known = replace(known, rebuilt=rebuilt, documents=_compare_documents(release_dir, rebuilt_dir))
     if release.content_sha256 != rebuilt.content_sha256:
         if rebuild.other_files:  # other rows of other files say nothing about the release
-            what = "this package reads other raw files than the release was built from"
-            problem = SourceError(what, found=", ".join(rebuild.other_files)[:SHOWN])
+            problem = SourceError(
+                "this package reads other raw files than the release was built from",
+                found=", ".join(rebuild.other_files)[:SHOWN],
+            )
             return replace(known, problems=(problem,), needs_other_version=True)
         with stage("comparing rows"):
             changes = tuple(replace(change, examples=None) for change in compare_tables(release_dir, rebuilt_dir))
