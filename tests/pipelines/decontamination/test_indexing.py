@@ -172,8 +172,7 @@ def test_a_release_is_indexed_with_its_version_and_content_hash(
     tmp_path: Path, golden_release: Callable[..., BuildResult]
 ) -> None:
     release = golden_release("cedr-classification")
-    [table] = index_tables([from_release(release.release_dir)], tmp_path / "index")
-    manifest = release.manifest
+    [table], manifest = index_tables([from_release(release.release_dir)], tmp_path / "index"), release.manifest
     assert (table.dataset, table.version, table.content_sha256) == (
         "cedr-classification",
         manifest.version,
