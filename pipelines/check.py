@@ -87,15 +87,19 @@ def main() -> int:
     codes, sections, counted = [0], [], Counter[str]()
     about_all = options.format == "sarif" or options.markdown or options.sarif or options.badge
     outcomes: list[tuple[Target, Outcome]] = []
+
+    def fail(target: Target, error: DatasetError) -> None:
+        _show_failure(target.name, error, options.format)
+        codes.append(error.exit_code)
+        counted["not checked"] += 1
+        sections.append(html.failure(target.name, error))
+        outcomes.append((target, error))
+
     for name in options.names:
         try:
             targets = resolve_tasks(name) if name.startswith(PREFIX) else resolve_targets(name, options.releases)
         except DatasetError as error:
-            _show_failure(name, error, options.format)
-            codes.append(error.exit_code)
-            counted["not checked"] += 1
-            sections.append(html.failure(name, error))
-            outcomes.append((Target(name), error))
+            fail(Target(name), error)
             continue
         for target in targets:
             try:
@@ -115,11 +119,7 @@ def main() -> int:
                         write_findings(options.findings / finding_folder(result.report), result.found)
                 outcomes += [(target, results)] if target.mteb_task or about_all else []
             except DatasetError as error:
-                _show_failure(target.name, error, options.format)
-                codes.append(error.exit_code)
-                counted["not checked"] += 1
-                sections.append(html.failure(target.name, error))
-                outcomes.append((target, error))
+                fail(target, error)
     if options.html and any("report" in section for section in sections):  # failures alone tell nothing else
         html.write(options.html, sections)
     _show_outcomes(outcomes, options)

@@ -8,7 +8,7 @@ are one partition, because they can only be read from their beginning.
 import logging
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from glob import has_magic
@@ -150,19 +150,16 @@ def _read_text(partition: Partition, advance: Callable[[int], None] | None) -> I
     if partition.is_cut:
         start, stop = (find_line(file.address, offset or 0, file.size) for offset in (start, stop))
     pieces = read_rows(file) if file.format == "JSON" else read_lines(file, start, stop, row, advance)
-    if file.format not in SEPARATORS:
-        parse = parse_texts if file.format == "text" else parse_lines
-        name = partition.where if partition.is_cut and not row else file.name
-        for lines in pieces:
-            for first in range(0, len(lines), BATCH_ROWS):
-                batch = lines[first : first + BATCH_ROWS]
-                yield replace(parse(name, row, batch, layout), file=file.name)
-                row += len(batch)
-        return
-    records = read_records(file, chain.from_iterable(pieces), row)
-    for several in in_batches(records):
-        yield parse_records(file.name, row, several, layout)
-        row += len(several)
+    batches: Iterable[Any] = (
+        lines[first : first + BATCH_ROWS] for lines in pieces for first in range(0, len(lines), BATCH_ROWS)
+    )
+    parse: Callable[..., TextBatch] = parse_texts if file.format == "text" else parse_lines
+    if file.format in SEPARATORS:
+        batches, parse = in_batches(read_records(file, chain.from_iterable(pieces), row)), parse_records
+    name = partition.where if partition.is_cut and not row else file.name
+    for batch in batches:
+        yield replace(parse(name, row, batch, layout), file=file.name)
+        row += len(batch)
 
 
 def parse_texts(file: str, first_row: int, lines: Sequence[bytes], layout: Layout) -> TextBatch:

@@ -204,9 +204,7 @@ def _scan_csv(files: list[Path], dialect: Dialect) -> pl.LazyFrame:
 
 def _scan_arrow(file: Path) -> pl.LazyFrame:
     """Arrow's stream format, as `save_to_disk` writes it, or its file format."""
-    if read_head(file).startswith(b"ARROW1"):
-        return pl.scan_ipc(file)
-    return pl.read_ipc_stream(file).lazy()
+    return pl.scan_ipc(file) if read_head(file).startswith(b"ARROW1") else pl.read_ipc_stream(file).lazy()
 
 
 def _location(file: Path, file_format: str) -> str:

@@ -122,18 +122,14 @@ def _list_candidates(splits: Mapping[str, pl.LazyFrame]) -> Parts:
             frame.with_row_index("number").with_columns(id=pl.format("q{}", "number")).collect(engine="streaming")
         )
         both = pl.concat_list("positives", "negatives")
-        relevant = pl.int_ranges(pl.col("positives").list.len() + pl.col("negatives").list.len()).list.eval(
-            pl.element()
-        )
-        rows = numbered.select("id", text=both, place=relevant, count=pl.col("positives").list.len()).explode(
-            "text", "place"
-        )
-        rows = rows.drop_nulls("text").with_columns(document=pl.format("{}-d{}", "id", "place"))
+        places = pl.int_ranges(pl.col("positives").list.len() + pl.col("negatives").list.len())
+        rows = numbered.select("id", text=both, place=places, count=pl.col("positives").list.len())
+        rows = rows.explode("text", "place").drop_nulls("text")
+        rows = rows.with_columns(document=pl.format("{}-d{}", "id", "place"))
         parts["corpus"][split] = rows.lazy().select(id="document", title=pl.lit(""), text="text")
         parts["queries"][split] = numbered.lazy().select("id", text="query")
-        relevant = (pl.col("place") < pl.col("count")).cast(pl.Int64).alias("score")
-        judged = rows.lazy().select(pl.col("id").alias("query-id"), pl.col("document").alias("corpus-id"), relevant)
-        parts["qrels"][split] = judged
+        ids = {"query-id": "id", "corpus-id": "document"}
+        parts["qrels"][split] = rows.lazy().select(**ids, score=(pl.col("place") < pl.col("count")).cast(pl.Int64))
         # The two lists say nothing about an order: by their texts, no place is that of the relevant ones.
         listed = rows.group_by("id", maintain_order=True).agg(pl.col("document").sort_by("text", "place"))
         parts["top_ranked"][split] = listed.lazy().select(**{"query-id": "id", "corpus-ids": "document"})

@@ -262,9 +262,11 @@ def run_on_ray(
         raise UsageError("Ray is not installed", todo="pip install 'embedding-datasets[ray]', or use --engine local")
     with _cluster(engine.workers, engine.address) as ray:
         run = ray.remote(num_cpus=1, max_retries=workers.ATTEMPTS - 1)(_run)
-        given: Mapping[str, Any] = files
-        if engine.address is not None:
-            given = {name: SharedFile(path, pa.memory_map(str(path)).read_buffer()) for name, path in files.items()}
+        given: Mapping[str, Any] = (
+            files
+            if engine.address is None
+            else {name: SharedFile(path, pa.memory_map(str(path)).read_buffer()) for name, path in files.items()}
+        )
         versions = {name: version(name) for name in LIBRARIES}
         shared = [ray.put((partial(work, **given), versions))]  # in a list, or each task would load it again
         waiting, running = iter(pieces), dict[Any, Piece]()

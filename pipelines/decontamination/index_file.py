@@ -335,10 +335,11 @@ def _read_columns(parquet: pq.ParquetFile, header: IndexHeader) -> Iterator[tupl
     written = msgspec.json.decode((parquet.metadata.metadata or {}).get(KEY + b".columns", b"{}"), type=dict[str, str])
     for name, kind in COLUMNS_2.items():  # each by itself, so that no column is in memory twice for long
         is_written = name in schema.names
-        if is_written:
-            column = parquet.read([name], use_threads=False).column(0)
-        else:
-            column = pa.chunked_array([pa.repeat(pa.scalar([] if kind == NUMBERS else 0, kind), entries)])
+        column = (
+            parquet.read([name], use_threads=False).column(0)
+            if is_written
+            else pa.chunked_array([pa.repeat(pa.scalar([] if kind == NUMBERS else 0, kind), entries)])
+        )
         lengths, values = _parts(column)
         digest = _column_digest(hashlib.sha256(lengths.data), hashlib.sha256(values.data))
         is_other = is_written and written and written.get(name) != digest

@@ -62,9 +62,7 @@ def table_texts(layout: tasks.Layout, frame: pl.LazyFrame) -> list[Texts]:
         return [columns]
     [(name, text)] = columns.items()
     both = frame.select(rows=pl.len(), sided=has_sides(text.cast(pl.String)).sum()).collect(engine="streaming")
-    if not both["rows"][0] or both["sided"][0] < both["rows"][0]:
-        return [columns]
-    return [columns, _sides(name, text)]
+    return [columns, _sides(name, text)] if 0 < both["sided"][0] == both["rows"][0] else [columns]
 
 
 def _sides(name: str, text: pl.Expr) -> Texts:

@@ -140,11 +140,8 @@ def read_target(target: Target, options: ForeignOptions) -> Side:
     Raises SourceError or ReleaseError for what cannot be read.
     """
     name = target.name
-    if target.file is not None:
-        path, where = target.file, str(target.file)
-    else:
-        path, fetched = locate_target(target, options.subsets)
-        where = f"commit {path.name}" if fetched else str(path)
+    path, fetched = (target.file, None) if target.file else locate_target(target, options.subsets)
+    where = f"commit {path.name}" if fetched else str(path)
     if (path / MANIFEST).is_file():
         manifest = require_manifest(path)
         # A card edited on the Hub does not matter here; edited statistics do, because they are compared.

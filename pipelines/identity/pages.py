@@ -23,9 +23,7 @@ def verdict(difference: Mapping[str, Any]) -> str:
     """Whether two datasets are the same, in a line."""
     words = [ALLOWED[word] for word in difference["differences"] if word in ALLOWED]
     others = f", but for {markdown.join_with_and(words)}" if words else ""
-    if {"rows", "tables"} & set(difference["differences"]):
-        return "different rows"
-    return f"the same rows{others}"
+    return "different rows" if {"rows", "tables"} & set(difference["differences"]) else f"the same rows{others}"
 
 
 def text_page(difference: Mapping[str, Any]) -> list[str]:

@@ -210,9 +210,8 @@ def test_front_matter_on_the_hub_that_expands_without_end_is_an_error(hub: Loopb
     lines = ["v0: &v0 [x, x]", *(f"v{number}: &v{number} [*v{number - 1}, *v{number - 1}]" for number in range(1, 30))]
     write_card(dataset_dir, "\n".join(lines))
     push(hub, dataset_dir)
-    code, [failure], err = check_on_hub(hub, tmp_path, "org/set")
+    code, [failure], _ = check_on_hub(hub, tmp_path, "org/set")
     assert (code, failure["error"]["what"]) == (3, "invalid YAML in the front matter")
-    assert "invalid YAML in the front matter" in err
 
 
 def test_the_documentation_lists_every_key(tmp_path: Path, golden_release: Callable[[str], BuildResult]) -> None:

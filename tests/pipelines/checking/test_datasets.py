@@ -101,6 +101,10 @@ def test_files_and_links_to_files_in_the_folder_are_listed(tmp_path: Path) -> No
     file = write(tmp_path / "data" / "test.csv")
     (tmp_path / "README.md").symlink_to(file)
     assert sorted(list_files(tmp_path)) == ["README.md", "data/test.csv"]
+    snapshot = tmp_path / "snapshots" / "c0"  # of the Hub's library
+    snapshot.mkdir(parents=True)
+    (snapshot / "test.csv").symlink_to(write(tmp_path / "blobs" / "a1"))
+    assert list_files(snapshot) == ["test.csv"]
 
 
 @pytest.mark.parametrize("name", ["test.csv", "README.md"])
@@ -118,14 +122,6 @@ def test_a_link_out_of_the_folder_is_an_error_that_does_not_quote_the_file(
     assert check.main() == SourceError.exit_code
     printed = capsys.readouterr()
     assert "the-first-line" not in printed.out + printed.err
-
-
-def test_the_snapshots_of_the_hub_s_library_link_to_their_blobs(tmp_path: Path) -> None:
-    blob = write(tmp_path / "blobs" / "a1")
-    snapshot = tmp_path / "snapshots" / "c0"
-    snapshot.mkdir(parents=True)
-    (snapshot / "test.csv").symlink_to(blob)
-    assert list_files(snapshot) == ["test.csv"]
 
 
 ONE_CORPUS = (

@@ -251,17 +251,12 @@ def test_a_report_shows_twins_and_code_and_the_verdict(tmp_path: Path) -> None:
     assert "<code>" in text
 
 
-def test_texts_with_backticks_and_markup_stay_text(tmp_path: Path) -> None:
-    table = labelled(("`<b>bold</b>` and <i>more</i>", 0), ("`<b>bold</b>` and <i>more</i>", 1))
-    text, _ = page_of(
-        write_dataset(tmp_path / "set", {"default": {"train": table, "test": table}}), tmp_path / "r.html"
-    )
-    assert "<b>bold" not in text
-    assert "<i>more" not in text
-
-
-def test_long_texts_are_cut(tmp_path: Path) -> None:
-    table = pl.DataFrame({"sentences": ["a" * 5000, "a" * 5000, "b\tc\nd"], "labels": ["x", "y", "y"]})
+def test_long_texts_are_cut_and_texts_with_backticks_and_markup_stay_text(tmp_path: Path) -> None:
+    texts = ["a" * 5000, "a" * 5000, "b\tc\nd", *["`<b>bold</b>` and <i>more</i>"] * 2]
+    table = pl.DataFrame({"sentences": texts, "labels": ["x", "y", "y", "x", "y"]})
     text, page = page_of(write_dataset(tmp_path / "set", {"default": {"test": table}}), tmp_path / "report.html")
     assert "a" * 241 not in html.unescape(text)
     assert "a" * 240 + " […]" in page.text
+    assert "`<b>bold</b>`" in page.text
+    assert "<b>bold" not in text
+    assert "<i>more" not in text

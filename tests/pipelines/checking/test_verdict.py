@@ -169,10 +169,7 @@ def test_conditions_are_repeated_or_joined_by_commas() -> None:
         Condition("split_leak:0.1%", "split_leak", 0.001),
         Condition("html_residue", "html_residue"),
     )
-
-
-def test_errors_and_a_compromised_dataset_are_the_default() -> None:
-    assert [one.text for one in parse_conditions([])] == ["error", "compromised"]
+    assert [one.text for one in parse_conditions([])] == ["error", "compromised"], "the default"
 
 
 @pytest.mark.parametrize(

@@ -172,8 +172,7 @@ def test_a_release_is_indexed_with_its_version_and_content_hash(
     tmp_path: Path, golden_release: Callable[..., BuildResult]
 ) -> None:
     release = golden_release("cedr-classification")
-    [table] = index_tables([from_release(release.release_dir)], tmp_path / "index")
-    manifest = release.manifest
+    [table], manifest = index_tables([from_release(release.release_dir)], tmp_path / "index"), release.manifest
     assert (table.dataset, table.version, table.content_sha256) == (
         "cedr-classification",
         manifest.version,
@@ -249,8 +248,5 @@ def test_a_premise_ends_at_the_first_hypothesis(tmp_path: Path) -> None:
         read_index(tmp_path / "index").columns["exact"][1:].tolist()
         == read_index(tmp_path / "plain").columns["exact"].tolist()
     )
-
-
-def test_one_text_of_another_form_leaves_all_as_they_are(tmp_path: Path) -> None:
-    tables = index_tables([classification("mixed", [*TEXTS, "Premise: alone."], [0, 1, 2, 0])], tmp_path / "index")
-    assert [one.column for one in tables] == ["text"]
+    tables = index_tables([classification("mixed", [*TEXTS, "Premise: alone."], [0, 1, 2, 0])], tmp_path / "mixed")
+    assert [one.column for one in tables] == ["text"], "one text of another form leaves all as they are"
