@@ -12,6 +12,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress
+from types import MappingProxyType
 from typing import Any
 
 import orjson
@@ -22,6 +23,7 @@ from cards.manifest import Finding, Severity
 from pipelines.audit.tables import Frames, Location, row_id
 
 EXAMPLES = 5
+POSITION = "__position"  # of a row in its table
 ROW_COLUMNS = ("position", "row", "twin_split", "twin")
 # What is said of a row beside its values, where a model judged it (pipelines.profile).
 NOTE_COLUMNS = ("given label", "likelier label", "times likelier", "rank deviations", "median deviations")
@@ -149,8 +151,12 @@ def _twins(rows: pl.DataFrame) -> list[tuple[str, int]]:
 OWN_COLUMNS = ("row", "column", "detail", "twin_split", "twin", *NOTE_COLUMNS)
 
 
-def list_rows(found: FindingRows, limit: int | None = None) -> pl.DataFrame:
-    """The rows of a finding with their values and those of their twins. limit: only the first so many. Columns:
+def list_rows(
+    found: FindingRows, limit: int | None = None, hashes: Mapping[str, pl.Series | None] = MappingProxyType({})
+) -> pl.DataFrame:
+    """The rows of a finding with their values and those of their twins. limit: only the first so many.
+
+    hashes: by split, what `hash_rows` returns for its table, if the caller has it. Columns:
 
     - `row`: the name of the row; `column` and `detail`: those of the finding.
     - the columns of the table, with the row's values; null where the row is not in the table (an unjudged pair). A column with a
@@ -168,15 +174,17 @@ def list_rows(found: FindingRows, limit: int | None = None) -> pl.DataFrame:
     table = found.tables[found.finding.split]
     values = _with_free_names(_values(table, rows["position"]))
     notes = rows.drop(ROW_COLUMNS, strict=False)
-    listed = rows.select(name_rows(table, rows["position"]), **head).hstack(notes).hstack(values)
+    names = name_rows(table, rows["position"], hashes.get(found.finding.split))
+    listed = rows.select(names, **head).hstack(notes).hstack(values)
     if "twin" not in rows.columns:
         return listed
     numbered = rows.select("twin", "twin_split").with_row_index("__order")
     parts = []
     for part in numbered.partition_by("twin_split", maintain_order=True):
-        table = found.tables[part["twin_split"][0]]
-        values = _values(table, part["twin"]).rename(lambda column: f"twin {column}")
-        parts.append(part.select("__order", "twin_split", name_rows(table, part["twin"]).alias("twin")).hstack(values))
+        split = part["twin_split"][0]
+        values = _values(found.tables[split], part["twin"]).rename(lambda column: f"twin {column}")
+        names = name_rows(found.tables[split], part["twin"], hashes.get(split))
+        parts.append(part.select("__order", "twin_split", names.alias("twin")).hstack(values))
     return listed.hstack(pl.concat(parts, how="diagonal").sort("__order").drop("__order"))
 
 
@@ -200,27 +208,44 @@ def _with_free_names(values: pl.DataFrame) -> pl.DataFrame:
 
 def _values(table: pl.LazyFrame, positions: pl.Series) -> pl.DataFrame:
     """The rows at some positions, in their order; positions may repeat or be null."""
-    numbered = table.with_row_index("__position").filter(pl.col("__position").is_in(positions.drop_nulls().implode()))
-    asked = pl.DataFrame({"__position": positions.cast(pl.UInt32)})
-    rows = asked.join(numbered.collect(engine="streaming"), on="__position", how="left", maintain_order="left")
-    return rows.drop("__position")
+    asked = pl.DataFrame({POSITION: positions.cast(pl.UInt32)})
+    rows = asked.join(read_rows(table, positions), on=POSITION, how="left", maintain_order="left")
+    return rows.drop(POSITION)
+
+
+def read_rows(table: pl.LazyFrame, positions: pl.Series) -> pl.DataFrame:
+    """The rows at some positions, each once, with their `__position` before their values.
+
+    Of a table on disk, only what is between the first and the last of them is read.
+    """
+    positions = positions.drop_nulls()
+    numbers = positions.to_numpy()
+    start, stop = (int(numbers.min()), int(numbers.max()) + 1) if len(numbers) else (0, 0)
+    numbered = table.slice(start, stop - start).with_row_index(POSITION, offset=start)
+    return numbered.filter(pl.col(POSITION).is_in(positions.implode())).collect(engine="streaming")
 
 
 DIGITS = 16
 
 
-def name_rows(frame: pl.LazyFrame, positions: pl.Series) -> pl.Series:
-    """The names of the rows at some positions of a table, in the order of the positions, which may repeat; null for a null."""
+def name_rows(frame: pl.LazyFrame, positions: pl.Series, hashes: pl.Series | None = None) -> pl.Series:
+    """The names of the rows at some positions of a table, in the order of the positions, which may repeat; null for a null.
+
+    hashes: what `hash_rows` returns for the table, if the caller has it.
+    """
     name = row_id(frame.collect_schema().names())
-    numbered = frame.with_row_index("__position")
-    wanted = positions.drop_nulls().unique().implode()
     if name is not None:
-        rows = numbered.filter(pl.col("__position").is_in(wanted)).select("__position", __name=name.cast(pl.String))
-        names = rows.collect(engine="streaming")
+        ids = frame.select(__name=name.cast(pl.String))
+        names = read_rows(ids, positions)
     else:
-        names = _names_from_values(numbered, wanted)
-    asked = pl.DataFrame({"__position": positions}, schema={"__position": names.schema["__position"]})
-    return asked.join(names, on="__position", how="left", maintain_order="left")["__name"].alias("row")
+        names = _names_from_values(frame, positions.drop_nulls(), hash_rows(frame) if hashes is None else hashes)
+    asked = pl.DataFrame({POSITION: positions}, schema={POSITION: names.schema[POSITION]})
+    return asked.join(names, on=POSITION, how="left", maintain_order="left")["__name"].alias("row")
+
+
+def hash_rows(frame: pl.LazyFrame) -> pl.Series:
+    """A hash of each row of a table. Those of polars differ from version to version; they only say which rows may be equal."""
+    return frame.select(pl.struct(pl.all()).hash(0).alias("hash")).collect(engine="streaming")["hash"]
 
 
 def hash_values(values: Sequence[Any]) -> str:
@@ -228,15 +253,12 @@ def hash_values(values: Sequence[Any]) -> str:
     return hashlib.sha256(orjson.dumps(values)).hexdigest()[:DIGITS]
 
 
-def _names_from_values(numbered: pl.LazyFrame, wanted: pl.Series) -> pl.DataFrame:
-    """Position and name of the rows at the wanted positions, and of all rows that are equal to one of them."""
-    # The hashes of polars differ from version to version; they only say which rows may be equal.
-    hashed = numbered.with_columns(__hash=pl.struct(pl.exclude("__position")).hash(0))
-    hashes = hashed.filter(pl.col("__position").is_in(wanted)).select("__hash").collect(engine="streaming")["__hash"]
-    rows = hashed.filter(pl.col("__hash").is_in(hashes.unique().implode())).drop("__hash").collect(engine="streaming")
-    rows = rows.sort("__position")
-    digests = [hash_values(values) for values in rows.drop("__position").iter_rows()]
-    named = rows.select("__position", digest=pl.Series(digests, dtype=pl.String))
+def _names_from_values(frame: pl.LazyFrame, positions: pl.Series, hashes: pl.Series) -> pl.DataFrame:
+    """Position and name of the rows at some positions, and of all rows that are equal to one of them."""
+    wanted = hashes.gather(positions.cast(pl.UInt32)).unique()
+    rows = read_rows(frame, hashes.is_in(wanted.implode()).arg_true()).sort(POSITION)
+    digests = [hash_values(values) for values in rows.drop(POSITION).iter_rows()]
+    named = rows.select(POSITION, digest=pl.Series(digests, dtype=pl.String))
     copy = pl.int_range(1, pl.len() + 1).over("digest")
     name = pl.when(copy == 1).then("digest").otherwise(pl.format("{}-{}", "digest", copy))
-    return named.select("__position", __name=name)
+    return named.select(POSITION, __name=name)

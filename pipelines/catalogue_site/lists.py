@@ -33,7 +33,16 @@ import orjson
 import polars as pl
 
 from cards.manifest import Manifest
-from pipelines.audit.findings import OWN_COLUMNS, FindingRows, hash_values, list_rows, name_rows
+from pipelines.audit.findings import (
+    OWN_COLUMNS,
+    POSITION,
+    FindingRows,
+    hash_rows,
+    hash_values,
+    list_rows,
+    name_rows,
+    read_rows,
+)
 from pipelines.audit.tables import JUDGED_TABLES, Frames, row_id
 from pipelines.release.comparison import (
     Change,
@@ -146,9 +155,7 @@ def _value_names(table: pl.LazyFrame) -> Callable[[pl.DataFrame], pl.Series]:
 
     Of the names that occurred, only those of equal rows are kept: which rows may be equal is known from a hash of 8 bytes a row.
     """
-    row_hash = pl.struct(table.collect_schema().names()).hash(0).alias("__hash")
-    hashes = table.select(row_hash).collect(engine="streaming")["__hash"]
-    repeated = hashes.filter(hashes.is_duplicated()).unique()
+    is_repeated = hash_rows(table).is_duplicated()
     copies: Counter[str] = Counter()
 
     def name(digest: str, again: bool) -> str:
@@ -156,9 +163,9 @@ def _value_names(table: pl.LazyFrame) -> Callable[[pl.DataFrame], pl.Series]:
         return digest if copies[digest] <= 1 else f"{digest}-{copies[digest]}"
 
     def name_batch(batch: pl.DataFrame) -> pl.Series:
-        is_repeated = batch.select(row_hash.is_in(repeated.implode())).to_series()
         digests = map(hash_values, batch.drop("__position").iter_rows())
-        return pl.Series("__name", [name(*pair) for pair in zip(digests, is_repeated, strict=True)], pl.String)
+        again = is_repeated.gather(batch["__position"])
+        return pl.Series("__name", [name(*pair) for pair in zip(digests, again, strict=True)], pl.String)
 
     return name_batch
 
@@ -206,23 +213,42 @@ def _judged(columns: Iterable[str], finding_rows: FindingRows, frames: Frames) -
 
 
 def _finding_records(finding_rows: FindingRows, frames: Frames, columns: Sequence[str]) -> Iterator[list[Any]]:
-    for batch in finding_rows.rows.collect(engine="streaming").iter_slices(BATCH_ROWS):
-        listed = list_rows(replace(finding_rows, rows=batch.lazy()))
+    rows = finding_rows.rows.collect(engine="streaming")
+    splits = {finding_rows.finding.split, *(rows["twin_split"].unique() if "twin_split" in rows.columns else ())}
+    hashes = {split: _name_hashes(finding_rows.tables[split]) for split in splits if "position" in rows.columns}
+    for batch in rows.iter_slices(BATCH_ROWS):
+        listed = list_rows(replace(finding_rows, rows=batch.lazy()), hashes=hashes)
         positions = batch["position"].to_list() if "position" in batch.columns else [None] * len(listed)
         if "position" not in batch.columns and finding_rows.finding.config == "qrels":
             listed, positions = _with_unjudged_pairs(listed)
-        own = {column: f"{column}_" if column in OWN_COLUMNS else column for column in columns}
         texts = _judged_texts(listed, finding_rows, frames)
-        for position, row in zip(positions, listed.iter_rows(named=True), strict=True):
-            judged = {column: by_id.get(row[key]) for column, (key, by_id) in texts.items()}
-            values = [judged.get(column, row.get(name)) for column, name in own.items()]
-            present = position is not None or any(value is not None for value in values)
-            twins = [row.get(f"twin {column}") for column in columns]
-            twin = row.get("twin")
-            yield [
-                row["row"], position, values if present else None,
-                twin, row.get("twin_split"), twins if twin is not None else None,
-            ]  # fmt: skip
+        own = {column: f"{column}_" if column in OWN_COLUMNS else column for column in columns}
+        values = [
+            [texts[column][1].get(key) for key in listed[texts[column][0]]]
+            if column in texts
+            else _values(listed, name)
+            for column, name in own.items()
+        ]
+        twins = [_values(listed, f"twin {column}") for column in columns]
+        for row, position, twin, split, of_row, of_twin in zip(
+            listed["row"], positions, _values(listed, "twin"), _values(listed, "twin_split"),
+            _rows_of(values, len(listed)), _rows_of(twins, len(listed)), strict=True,
+        ):  # fmt: skip
+            is_shown = position is not None or any(value is not None for value in of_row)
+            yield [row, position, of_row if is_shown else None, twin, split, None if twin is None else of_twin]
+
+
+def _name_hashes(table: pl.LazyFrame) -> pl.Series | None:
+    """What names of rows follow from, read once for all batches; None for a table with ids."""
+    return hash_rows(table) if row_id(table.collect_schema().names()) is None else None
+
+
+def _rows_of(columns: Sequence[Sequence[Any]], height: int) -> list[tuple[Any, ...]]:
+    return list(zip(*columns, strict=True)) if columns else [()] * height
+
+
+def _values(listed: pl.DataFrame, column: str) -> list[Any]:
+    return listed[column].to_list() if column in listed.columns else [None] * len(listed)
 
 
 def _with_unjudged_pairs(listed: pl.DataFrame) -> tuple[pl.DataFrame, list[int | None]]:
@@ -354,11 +380,9 @@ def _write_lists(page_dir: Path, folder: str, match: RowMatch, *, limit: int | N
 
 def _rows(table: pl.LazyFrame, positions: pl.Series) -> Iterator[tuple[str, int, list[Any]]]:
     """Name, position and values of the rows at some positions, in that order."""
+    hashes = _name_hashes(table)
     for start in range(0, positions.len(), BATCH_ROWS):
-        batch = positions.slice(start, BATCH_ROWS).cast(pl.UInt32).rename("__position")
-        found = table.with_row_index("__position").filter(pl.col("__position").is_in(batch.implode()))
-        rows = batch.to_frame().join(
-            found.collect(engine="streaming"), on="__position", how="left", maintain_order="left"
-        )
-        for name, (position, *values) in zip(name_rows(table, batch), rows.iter_rows(), strict=True):
+        batch = positions.slice(start, BATCH_ROWS).cast(pl.UInt32).rename(POSITION)
+        rows = batch.to_frame().join(read_rows(table, batch), on=POSITION, how="left", maintain_order="left")
+        for name, (position, *values) in zip(name_rows(table, batch, hashes), rows.iter_rows(), strict=True):
             yield name, position, values

@@ -15,13 +15,14 @@ import polars as pl
 
 from cards.manifest import Manifest, Table
 from cards.statistics import read_statistics, to_json
+from pipelines.audit.findings import POSITION, read_rows
 from pipelines.audit.tables import count_rows
 from pipelines.release.folder import STATISTICS, require_manifest, scan_table
 from pipelines.release.ledger import LedgerTable
 
 EXAMPLES = 5
 KEYS = (("id",), ("query-id", "corpus-id"), ("query-id",))
-HASH, POSITION, COPY = "__hash", "__position", "__copy"
+HASH, COPY = "__hash", "__copy"
 
 
 @dataclass(frozen=True)
@@ -234,8 +235,7 @@ def _row_hashes(frame: pl.LazyFrame, key: tuple[str, ...], common: list[str]) ->
 def _rows(frame: pl.LazyFrame, positions: pl.Series) -> list[dict[str, Any]]:
     """The rows at the first few positions, in that order."""
     first = positions.head(EXAMPLES)
-    found = frame.with_row_index(POSITION).filter(pl.col(POSITION).is_in(first.implode())).collect(engine="streaming")
-    rows = {row.pop(POSITION): row for row in found.to_dicts()}
+    rows = {row.pop(POSITION): row for row in read_rows(frame, first).to_dicts()}
     return [rows[position] for position in first]
 
 
