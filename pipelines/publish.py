@@ -270,41 +270,28 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument("names", nargs="+", metavar="NAME", help=f"{command.NAMES}; NAME@VERSION for one version")
     arguments.add_argument("--org", required=True, metavar="ORG", help="the organisation (or user) of the repositories")
     command.add_releases_option(arguments, "--output")
-    arguments.add_argument("--dry-run", action="store_true", help="show the plan, and change nothing on the Hub")
-    arguments.add_argument(
-        "--all-versions", action="store_true", help="every version of each dataset, the oldest first; all must be built"
-    )
-    arguments.add_argument(
-        "--collection",
-        action="store_true",
-        help="add the repositories to the collection of their benchmark, or of training data, in the organisation",
-    )
-    arguments.add_argument("--private", action="store_true", help="create missing repositories as private ones")
-    arguments.add_argument(
-        "--create-pr", action="store_true", help="open a pull request; once merged, run again to tag"
-    )
+    flags = {
+        "--dry-run": "show the plan, and change nothing on the Hub",
+        "--all-versions": "every version of each dataset, the oldest first; all must be built",
+        "--collection": "add the repositories to the collection of their benchmark, or of training data, in the organisation",
+        "--private": "create missing repositories as private ones",
+        "--create-pr": "open a pull request; once merged, run again to tag",
+    }
+    for flag, words in flags.items():
+        arguments.add_argument(flag, action="store_true", help=words)
     arguments.add_argument("--repo-name", metavar="NAME", help="name of the repository, instead of the dataset's")
     arguments.add_argument("--message", metavar="TEXT", help="message of the commit")
     arguments.add_argument("--attestation", type=Path, metavar="FILE", help="put this statement beside the release")
-    arguments.add_argument(
-        "--take-over",
-        action="store_true",
-        help="publish into a repository with somebody else's data; tags it before-embedding-datasets first",
-    )
-    arguments.add_argument(
-        "--overwrite-card", action="store_true", help="replace a card that was edited by hand on the Hub"
-    )
-    arguments.add_argument(
-        "--i-have-the-rights",
-        action="store_true",
-        help="publish although the licence forbids derivatives (of training data: is unknown or non-commercial), or raw files "
-        "that it does not permit to share",
-    )
-    arguments.add_argument(
-        "--no-download",
-        action="store_true",
-        help="compare the published files by the Hub's digests instead of reading them back; not compared with the newest tag",
-    )
+    flags = {
+        "--take-over": "publish into a repository with somebody else's data; tags it before-embedding-datasets first",
+        "--overwrite-card": "replace a card that was edited by hand on the Hub",
+        "--i-have-the-rights": "publish although the licence forbids derivatives (of training data: is unknown or "
+        "non-commercial), or raw files that it does not permit to share",
+        "--no-download": "compare the published files by the Hub's digests instead of reading them back; not compared with "
+        "the newest tag",
+    }
+    for flag, words in flags.items():
+        arguments.add_argument(flag, action="store_true", help=words)
     arguments.add_argument(
         "--ledger",
         type=Path,
@@ -312,24 +299,15 @@ def parser() -> argparse.ArgumentParser:
         help="the ledger to read; what is published is recorded in refs/ beside it. By default pipelines/ledger.json of a "
         "checkout; with another HF_ENDPOINT there is no default",
     )
-    arguments.add_argument(
-        "--no-record", action="store_true", help="publish although nothing can record it, and record nothing"
-    )
-    arguments.add_argument(
-        "--repair",
-        action="store_true",
-        help="bring tags and main back to the record of refs, instead of publishing; whatever is in the way is moved aside",
-    )
-    arguments.add_argument(
-        "--raw",
-        action="store_true",
-        help="publish raw files instead, by digest, where their licence permits it (docs/raw-files.md)",
-    )
-    arguments.add_argument(
-        "--index",
-        action="store_true",
-        help="publish indexes of texts instead: each NAME is a file that contamination index wrote (docs/contamination.md)",
-    )
+    flags = {
+        "--no-record": "publish although nothing can record it, and record nothing",
+        "--repair": "bring tags and main back to the record of refs, instead of publishing; whatever is in the way is moved "
+        "aside",
+        "--raw": "publish raw files instead, by digest, where their licence permits it (docs/raw-files.md)",
+        "--index": "publish indexes of texts instead: each NAME is a file that contamination index wrote (docs/contamination.md)",
+    }
+    for flag, words in flags.items():
+        arguments.add_argument(flag, action="store_true", help=words)
     arguments.add_argument("--version", type=_version, metavar="X.Y.Z", help="with --index: its version (1.0.0)")
     arguments.add_argument(
         "--raw-dir", type=Path, metavar="DIR", help="with --raw: local raw files, DIR/<source>/<file>"
