@@ -301,9 +301,16 @@ def copy_rows(file: DataFile, drop: Any, path: Path) -> tuple[int, int]:
             keep = np.ones(size, dtype=bool)
             start, stop = np.searchsorted(drop, [row, row + size])
             keep[drop[start:stop] - row] = False
-            write(records.filter(pa.array(keep)) if isinstance(records, pa.Table) else list(compress(records, keep)))
+            write(_keep_rows(records, keep) if isinstance(records, pa.Table) else list(compress(records, keep)))
             row, kept = row + size, kept + int(keep.sum())
     return row, kept
+
+
+def _keep_rows(records: pa.Table, keep: Any) -> pa.Table:
+    """Some rows of a table, in one piece; pyarrow cannot filter all types, not the strings that polars writes."""
+    borders = np.flatnonzero(np.diff(keep, prepend=False, append=False)).reshape(-1, 2).tolist()
+    parts = [records.slice(start, stop - start) for start, stop in borders]
+    return pa.concat_tables([records.slice(0, 0), *parts]).combine_chunks()
 
 
 Records = Any  # a table, or the bytes of each row

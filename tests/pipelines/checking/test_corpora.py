@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
 
 from builders.errors import DatasetError, SourceError, UsageError
 from pipelines.checking.corpora import Corpus, copy_rows, open_corpus, read_partition
@@ -311,6 +312,17 @@ def test_records_of_web_archives_are_rows_and_pages_are_texts(tmp_path: Path, na
     whole = (tmp_path / "copy.warc").read_bytes()
     kept = gzip.decompress(whole) if name.endswith(".gz") else whole
     assert kept == b"".join([RECORDS[0], *RECORDS[2:]])
+
+
+@pytest.mark.parametrize("write", [pl.DataFrame.write_ipc, pl.DataFrame.write_ipc_stream])
+@pytest.mark.parametrize(("drop", "kept"), [([], [0, 1, 2, 3]), ([1], [0, 2, 3]), ([0, 3], [1, 2]), ([0, 1, 2, 3], [])])
+def test_the_strings_of_polars_are_copied(write: Any, drop: list[int], kept: list[int], tmp_path: Path) -> None:
+    rows = pl.DataFrame({"text": ["bees", "wax", "wax" * 20, None], "more": [["a"], [], None, ["b", "c"]]})
+    path, copy = tmp_path / "rows.arrow", tmp_path / "copy.arrow"
+    write(rows, path)
+    assert copy_rows(open_corpus([str(path)]).files[0][0], np.array(drop, np.int64), copy) == (4, len(kept))
+    read = pl.read_ipc if write == pl.DataFrame.write_ipc else pl.read_ipc_stream
+    assert_frame_equal(read(copy), rows[kept])
 
 
 def test_lines_of_text_are_rows(tmp_path: Path) -> None:
