@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.paths import ROOT
 from tests.support.tutorials import PAGES, follow
 
 NEEDS = {
@@ -14,6 +15,8 @@ NEEDS = {
 
 @pytest.mark.parametrize("page", [pytest.param(page, marks=NEEDS.get(page.stem, ()), id=page.stem) for page in PAGES])
 def test_a_page_shows_what_it_prints(page: Path, tmp_path: Path) -> None:
+    if page.stem == "contribute" and (ROOT / "builders" / "other" / "shop_questions.py").exists():
+        pytest.skip("somebody has followed it in this checkout: the dataset is here")
     followed = follow(page, tmp_path)
     assert "Traceback" not in followed
     assert followed.splitlines() == page.read_text("utf-8").splitlines(), "write it: python -m tests.support.tutorials"
