@@ -316,8 +316,7 @@ def _result(ray: Any, task: Any, killed: Callable[[str], Exception]) -> Any:
 def _cluster(processes: int, address: str | None) -> Iterator[Any]:
     """Ray, connected. Its output is hidden, and its usage reports are off.
 
-    A Ray that is started here listens on this machine alone, answers only clients with its token, and its files are removed. Ray
-    reads some of its settings when it is imported.
+    A Ray that is started here listens on this machine alone, answers only clients with its token, and its files are removed.
     """
     options: dict[str, Any] = {
         "address": address, "runtime_env": {"py_modules": [str(ROOT / name) for name in PACKAGES]},
@@ -337,8 +336,10 @@ def _cluster(processes: int, address: str | None) -> Iterator[Any]:
             }
         else:
             _require_answer(address)
+        stack.callback(_read_settings)  # once the environment is as it was
         stack.enter_context(workers.set_environment(environment))
         ray = import_module("ray")
+        _read_settings()
         logging.getLogger("ray").setLevel(logging.CRITICAL)
         stack.callback(ray.shutdown)
         try:
@@ -348,6 +349,13 @@ def _cluster(processes: int, address: str | None) -> Iterator[Any]:
         except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
             raise _no_answer(address, first_line(error)) from error
         yield ray
+
+
+def _read_settings() -> None:
+    """Let Ray read its settings again: it keeps those of its import, which may have been that of another library."""
+    raylet = import_module("ray._raylet")
+    raylet.Config.initialize("")
+    raylet.AuthenticationTokenLoader.instance().reset_cache()
 
 
 def _require_answer(address: str) -> None:

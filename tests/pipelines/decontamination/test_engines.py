@@ -257,15 +257,16 @@ def test_ctrl_c_ends_the_driver_and_its_workers(tmp_path: Path, log: Path, name:
 
 
 @needs_ray
-def test_ray_gives_the_same_results_and_shows_nothing_of_its_own(tmp_path: Path) -> None:
+@pytest.mark.parametrize("before", ["", "import ray\n"], ids=["alone", "imported before"])
+def test_ray_gives_the_same_results_and_shows_nothing_of_its_own(tmp_path: Path, before: str) -> None:
     parts = corpus(tmp_path / "corpus")
     (tmp_path / "log").mkdir()
     with TemporaryDirectory(
         dir="/tmp"
     ) as short:  # Ray makes sockets there, and the path of a socket has at most 107 bytes
         done = subprocess.run(
-            [sys.executable, "-c", driver_of(tmp_path, "ray", 2, 0)], cwd=ROOT, capture_output=True, text=True, check=False,
-            env=os.environ | {"HOME": str(tmp_path), "TMPDIR": short},
+            [sys.executable, "-c", before + driver_of(tmp_path, "ray", 2, 0)], cwd=ROOT, capture_output=True, text=True,
+            env=os.environ | {"HOME": str(tmp_path), "TMPDIR": short}, check=False,
         )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert (tmp_path / "result.arrow").read_bytes() == written(tmp_path, expected(parts))
