@@ -96,7 +96,8 @@ def compare_duplicates(folder: Path) -> str:
 def describe(folder: Path) -> None:
     """Write our statistics."""
     from builders import tasks
-    from pipelines.audit.statistics import describe_tables, to_json
+    from cards.statistics import to_json
+    from pipelines.audit.statistics import describe_tables
 
     frames = {name: {"test": pl.scan_parquet(folder / f"{name}.parquet")} for name in TABLES}
     (folder / "ours.json").write_text(json.dumps(to_json(describe_tables(tasks.Retrieval(), frames))["test"]))

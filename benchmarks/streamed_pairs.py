@@ -114,7 +114,8 @@ def recipe(folder: Path, source: str) -> None:
     definition = catalogue.load(catalogue.entries()[DATASETS[source]])
     raw = folder / "raw" / source
     files = {key: Raw(f"{source}/{file.name}", raw / file.name) for key, file in definition.source.files.items()}
-    (folder / "scratch").mkdir(exist_ok=True)
+    shutil.rmtree(folder / "scratch", ignore_errors=True)
+    (folder / "scratch").mkdir()
     dataset = definition.dataset
     dataset.recipe(RawFiles(("train",), files, folder / "scratch"), **dataset.options(dataset.newest))
 

@@ -90,3 +90,13 @@ def test_the_data_that_damages_are_planted_into_are_built_from_raw_files(real_so
             }
     kinopoisk = damage.read(tmp_path, "kinopoisk-classification")
     assert [len(kinopoisk["default", split]) for split in ("train", "test")] == [1_800, 673]
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_what_a_benchmark_imports_of_ours_exists(script: Path) -> None:
+    """Most benchmarks import where they run, which no test of CI does."""
+    for node in ast.walk(ast.parse(script.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in ("builders", "cards", "pipelines"):
+            module = importlib.import_module(str(node.module))
+            for name in (alias.name for alias in node.names):
+                assert hasattr(module, name) or importlib.import_module(f"{node.module}.{name}"), name
