@@ -32,6 +32,7 @@ from pipelines.checking.data_files import (
     READABLE,
     DataFile,
     Listing,
+    corrupt_file,
     head_of,
     list_addressed_files,
     list_local_files,
@@ -68,7 +69,6 @@ from pipelines.checking.rows import (
 from pipelines.checking.targets import locate_target, resolve_targets
 from pipelines.hub import client, repository
 from pipelines.process.addresses import ADDRESS, HUB, find_line
-from pipelines.process.safe_text import first_line
 from pipelines.process.stages import BYTES, stage
 
 PARTITION_BYTES = 64 << 20
@@ -228,13 +228,7 @@ def warc_records(file: DataFile, *, as_stored: bool = False) -> Iterator[tuple[s
                     content = stored.read(archive.get_record_length() + (0 if file.compression else len(b"\r\n\r\n")))
                 yield record.rec_type or "", (content_type or "").lower(), content
     except (AttributeError, ValueError, EOFError, OSError, zlib.error, failed) as error:
-        raise SourceError(
-            "truncated or corrupt WARC",
-            where=file.name,
-            found=first_line(error),
-            expected="WARC",
-            todo="download it again, or leave it out",
-        ) from error
+        raise corrupt_file(file, "WARC", "WARC", error) from error
 
 
 def _require_whole(record: Any) -> None:

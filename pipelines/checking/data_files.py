@@ -488,6 +488,17 @@ def require_unchanged(file: DataFile) -> None:
         raise file_changed(file, f"size and time of change {found}", file.identity)
 
 
+def corrupt_file(file: DataFile, what: str, expected: str, error: BaseException) -> SourceError:
+    """The error for a file that a reader gives up, by that reader's error. what: the format, in a sentence."""
+    return SourceError(
+        f"truncated or corrupt {what}",
+        where=file.name,
+        found=first_line(error),
+        expected=expected,
+        todo="download it again, or leave it out",
+    )
+
+
 def file_changed(file: DataFile, found: str, expected: str) -> SourceError:
     """The error for a file that has other bytes than before."""
     return SourceError(

@@ -44,10 +44,9 @@ from pipelines.checking.batches import (
     shorten_json,
     table_texts,
 )
-from pipelines.checking.data_files import ARROW_MAGIC, PIECE, DataFile, open_native, open_stream
+from pipelines.checking.data_files import ARROW_MAGIC, PIECE, DataFile, corrupt_file, open_native, open_stream
 from pipelines.checking.formats import count_bytes, refuse_expansion
 from pipelines.process.addresses import open_address
-from pipelines.process.safe_text import first_line
 
 
 def read_lines(
@@ -432,13 +431,7 @@ def open_parquet(file: DataFile) -> Iterator[Any]:
         ) as opened:
             yield opened
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:  # a name in the footer with any bytes
-        raise SourceError(
-            "truncated or corrupt Parquet file",
-            where=file.name,
-            found=first_line(error),
-            expected="Parquet",
-            todo="download it again, or leave it out",
-        ) from error
+        raise corrupt_file(file, "Parquet file", "Parquet", error) from error
 
 
 def table_layout(file: DataFile, schema: Any, requested: Sequence[str]) -> Layout:
@@ -562,13 +555,7 @@ def open_arrow(file: DataFile) -> Iterator[tuple[Any, Iterator[Any]]]:
                 opened = pa.ipc.open_stream(source)
                 yield opened.schema, iter(opened)
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise SourceError(
-            "truncated or corrupt Arrow file",
-            where=file.name,
-            found=first_line(error),
-            expected="Arrow",
-            todo="download it again, or leave it out",
-        ) from error
+        raise corrupt_file(file, "Arrow file", "Arrow", error) from error
 
 
 def _belongs_to(path: str, names: Sequence[str]) -> bool:
