@@ -156,17 +156,17 @@ def _lock_entries(entry: DatasetReport, source: Source) -> dict[str, LockEntry]:
 def _unusable(entry: DatasetReport, definition: catalogue.Definition) -> str:
     """Why nothing of a dataset is taken; empty where it was built from the raw files and by the recipe of this checkout."""
     dataset, source = definition.dataset, definition.source
-    recipes = {digest for _, digest in fingerprint.earlier_recipes(entry.dataset, entry.version)}
-    recipes.add(fingerprint.recipe_sha256(definition.entry.module))
-    reasons = {
-        "this checkout does not have the version": entry.version not in dataset.versions,
-        f"it was not built: {entry.state}": entry.state not in ("built", "up to date"),
-        "a sample": entry.sample,
-        f"the report takes it from {entry.source}, this checkout from {source.name}": entry.source != source.name,
-        "built by another state of the recipe: build it again with this one": entry.recipe_sha256 not in recipes,
-    }
-    if reason := next((reason for reason, applies in reasons.items() if applies), ""):
-        return reason
+    if entry.version not in dataset.versions:
+        return "this checkout does not have the version"
+    if entry.state not in ("built", "up to date"):
+        return f"it was not built: {entry.state}"
+    if entry.sample:
+        return "a sample"
+    if entry.source != source.name:
+        return f"the report takes it from {entry.source}, this checkout from {source.name}"
+    earlier = (digest for _, digest in fingerprint.earlier_recipes(entry.dataset, entry.version))
+    if entry.recipe_sha256 not in (fingerprint.recipe_sha256(definition.entry.module), *earlier):
+        return "built by another state of the recipe: build it again with this one"
     needed = {f"{source.name}/{source.files[key].name}" for key in _needed(entry, definition)}
     files = {file.name: file for file in entry.files}
     if len(files) != len(entry.files) or (files.keys() != needed and not (entry.partial and files.keys() < needed)):
