@@ -277,8 +277,7 @@ def parser() -> argparse.ArgumentParser:
         "--private": "create missing repositories as private ones",
         "--create-pr": "open a pull request; once merged, run again to tag",
     }
-    for flag, words in flags.items():
-        arguments.add_argument(flag, action="store_true", help=words)
+    command.add_flags(arguments, flags)
     arguments.add_argument("--repo-name", metavar="NAME", help="name of the repository, instead of the dataset's")
     arguments.add_argument("--message", metavar="TEXT", help="message of the commit")
     arguments.add_argument("--attestation", type=Path, metavar="FILE", help="put this statement beside the release")
@@ -290,8 +289,7 @@ def parser() -> argparse.ArgumentParser:
         "--no-download": "compare the published files by the Hub's digests instead of reading them back; not compared with "
         "the newest tag",
     }
-    for flag, words in flags.items():
-        arguments.add_argument(flag, action="store_true", help=words)
+    command.add_flags(arguments, flags)
     arguments.add_argument(
         "--ledger",
         type=Path,
@@ -306,8 +304,7 @@ def parser() -> argparse.ArgumentParser:
         "--raw": "publish raw files instead, by digest, where their licence permits it (docs/raw-files.md)",
         "--index": "publish indexes of texts instead: each NAME is a file that contamination index wrote (docs/contamination.md)",
     }
-    for flag, words in flags.items():
-        arguments.add_argument(flag, action="store_true", help=words)
+    command.add_flags(arguments, flags)
     arguments.add_argument("--version", type=_version, metavar="X.Y.Z", help="with --index: its version (1.0.0)")
     arguments.add_argument(
         "--raw-dir", type=Path, metavar="DIR", help="with --raw: local raw files, DIR/<source>/<file>"
