@@ -39,7 +39,7 @@ from pipelines.audit.languages import SampledTexts, sample_texts
 from pipelines.audit.many_rows import audit_many_rows
 from pipelines.audit.shortcuts import find_candidate_shortcuts, find_label_shortcuts, find_leaking_columns
 from pipelines.audit.survey import Surveys, survey_tables
-from pipelines.audit.tables import Frames, hash_seed, model_inputs, text_layouts
+from pipelines.audit.tables import Frames, model_inputs, text_layouts
 from pipelines.audit.texts import audit_languages, audit_scripts, audit_texts, expected_languages
 from pipelines.process.stages import counted, stage
 
@@ -50,23 +50,22 @@ def audit_tables(
     splits: tuple[str, ...],
     languages: tuple[str, ...] = (),
     *,
-    seed: int | None = None,
+    surveys: Mapping[tuple[str, str], pl.DataFrame] | None = None,
     sampled_texts: Callable[[], SampledTexts] | None = None,
     language_sample: int | None = SAMPLE,
 ) -> list[FindingRows]:
     """All findings of a dataset without integrity errors, with their rows.
 
     frames: config -> split -> lazy frame. splits: those to audit. languages: the dataset's, as mteb writes them (`rus-Cyrl`);
-    without any, languages are not checked (those of a bitext always are, by its pair). seed: what text_hashes.hash_seed returns,
-    if the caller has it. sampled_texts: returns what languages.sample_tables does, if the caller has it. language_sample: the
-    number of rows of each table whose language is checked; None for all. The findings are sorted by severity, then by kind in the
-    order of KINDS, then by config in the order of the task's layouts, by split in the order of the task, and by column.
+    without any, languages are not checked (those of a bitext always are, by its pair). surveys, sampled_texts: what survey_tables
+    returns, and a function that returns what languages.sample_tables does, if the caller has them. language_sample: the number of
+    rows of each table whose language is checked; None for all. The findings are sorted by severity, then by kind in the order of
+    KINDS, then by config in the order of the task's layouts, by split in the order of the task, and by column.
 
     Raises ValueError for a language that cards.front_matter does not know.
     """
     splits = tuple(split for split in task.splits if split in splits)
-    seed = hash_seed(task, frames) if seed is None else seed
-    surveys = survey_tables(task, frames, splits, seed, languages)
+    surveys = survey_tables(task, frames, splits, languages) if surveys is None else surveys
 
     def find_foreign_texts(layout: tasks.Layout, split: str, expected: Mapping[str, set[str]]) -> list[FindingRows]:
         if sampled_texts is not None and language_sample == SAMPLE:

@@ -38,62 +38,67 @@ from pipelines.audit.tables import (
     Location,
     available_splits,
     count_rows,
-    hash_seed,
     list_candidates,
-    model_input,
+    measure_texts,
     read_column,
-    text_columns,
+    text_layouts,
 )
 from pipelines.process.stages import stage
 
 Texts = Mapping[Location, TextStatistics]
+Measures = Mapping[tuple[str, str], pl.DataFrame]  # config, split -> `hash <column>` and `length <column>` of each row
 QUANTILES = (1, 5, 25, 50, 75, 95, 99)  # per cent
 
 
 def describe_tables(
-    task: tasks.Task, frames: Frames, seed: int | None = None, sampled_texts: Callable[[], SampledTexts] | None = None
+    task: tasks.Task,
+    frames: Frames,
+    measures: Measures | None = None,
+    sampled_texts: Callable[[], SampledTexts] | None = None,
 ) -> dict[str, SplitStatistics]:
     """The statistics of each split, in the task's order, as mteb's `calculate_descriptive_statistics` computes them.
 
-    frames: config -> split -> lazy frame. seed: what text_hashes.hash_seed returns, if the caller has it. sampled_texts: returns
-    what languages.sample_tables does, if the caller has it.
+    frames: config -> split -> lazy frame. measures: what tables.measure_texts returns, or surveys, if the caller has them.
+    sampled_texts: returns what languages.sample_tables does, if the caller has it.
     """
-    seed = hash_seed(task, frames) if seed is None else seed
+    measures = measure_texts(task, frames) if measures is None else measures
     sampled = sample_tables(task, frames) if sampled_texts is None else sampled_texts()
     with stage("statistics of texts"):
-        texts = describe_texts(task, frames, seed, sampled)
+        texts = describe_texts(task, measures, sampled)
     with stage("statistics"):
-        return {split: _describe_split(task, frames, split, texts, seed) for split in available_splits(task, frames)}
+        return {
+            split: _describe_split(task, frames, split, texts, measures) for split in available_splits(task, frames)
+        }
 
 
-def _describe_split(task: tasks.Task, frames: Frames, split: str, texts: Texts, seed: int) -> SplitStatistics:
+def _describe_split(task: tasks.Task, frames: Frames, split: str, texts: Texts, measures: Measures) -> SplitStatistics:
     match task:
         case tasks.Retrieval() | tasks.Reranking():
-            return _describe_retrieval(frames, split, texts)
+            return _describe_retrieval(frames, split, texts, measures)
         case tasks.Classification() | tasks.MultilabelClassification():
-            return _describe_classification(frames["default"], split, texts, seed)
+            return _describe_classification(frames["default"], split, texts, measures)
         case tasks.PairClassification():
-            pairs, frame = _describe_pairs(frames, "default", split, texts, seed), frames["default"][split]
+            pairs, frame = _describe_pairs(measures, "default", split, texts), frames["default"][split]
             return PairClassificationStatistics(*pairs, describe_labels(frame, "labels"))
         case tasks.STS():
             pairs, frame = (
-                _describe_pairs(frames, "default", split, texts, seed, symmetric=True),
+                _describe_pairs(measures, "default", split, texts, symmetric=True),
                 frames["default"][split],
             )
             return STSStatistics(*pairs, describe_scores(frame, "score"))
         case tasks.Clustering():
             frame = frames["default"][split]
             labels = describe_labels(frame, "labels")
-            return ClusteringStatistics(count_rows(frame), texts["default", split, "sentences"], labels)
+            return ClusteringStatistics(len(measures["default", split]), texts["default", split, "sentences"], labels)
         case tasks.BitextMining(pair=languages):
-            pairs = _describe_pairs(frames, languages, split, texts, seed)
+            pairs = _describe_pairs(measures, languages, split, texts)
             return BitextStatistics(*pairs, {languages: LanguagePairStatistics(*pairs)})
         case tasks.Contrastive(configs=configs):
             return describe_training({config: frames[config][split] for config in configs}, split, texts)
 
 
-def _describe_retrieval(frames: Frames, split: str, texts: Texts) -> RetrievalStatistics:
-    queries, documents = count_rows(frames["queries"][split]), count_rows(frames["corpus"][split])
+def _describe_retrieval(frames: Frames, split: str, texts: Texts, measures: Measures) -> RetrievalStatistics:
+    queries, documents = (len(measures[config, split]) for config in ("queries", "corpus"))
     query_texts, document_texts = texts["queries", split, "text"], texts["corpus", split, "text"]
     return RetrievalStatistics(
         num_samples=documents + queries,
@@ -103,7 +108,7 @@ def _describe_retrieval(frames: Frames, split: str, texts: Texts) -> RetrievalSt
         documents_text_statistics=document_texts,
         queries_text_statistics=query_texts,
         relevant_docs_statistics=describe_judgements(frames, split),
-        top_ranked_statistics=describe_candidates(frames, split, queries) if "top_ranked" in frames else None,
+        top_ranked_statistics=describe_candidates(frames, split, measures) if "top_ranked" in frames else None,
     )
 
 
@@ -125,24 +130,24 @@ def describe_judgements(frames: Frames, split: str) -> RelevanceStatistics:
     )
 
 
-def describe_candidates(frames: Frames, split: str, queries: int) -> TopRankedStatistics:
-    """The statistics of the candidate lists of a split. queries: the number of its queries."""
+def describe_candidates(frames: Frames, split: str, measures: Measures) -> TopRankedStatistics:
+    """The statistics of the candidate lists of a split."""
     ranked = frames["top_ranked"][split]
     sizes = read_column(ranked.select(size=pl.col("corpus-ids").list.len().cast(pl.Int64)), "size").sort()
     total = int(sizes.sum())
     return TopRankedStatistics(
         num_top_ranked=total,
         min_top_ranked_per_query=sizes[0],
-        average_top_ranked_per_query=total / queries,
+        average_top_ranked_per_query=total / len(measures["queries", split]),
         max_top_ranked_per_query=sizes[-1],
-        preferences=_describe_preferences(frames, split) if sizes[0] == sizes[-1] == 2 else None,
+        preferences=_describe_preferences(frames, split, measures) if sizes[0] == sizes[-1] == 2 else None,
     )
 
 
-def _describe_preferences(frames: Frames, split: str) -> PreferenceStatistics | None:
+def _describe_preferences(frames: Frames, split: str, measures: Measures) -> PreferenceStatistics | None:
     """The statistics of lists of two candidates; None if those of one of them are both relevant, or none is."""
-    length = model_input("corpus", "text").str.len_chars().cast(pl.Int64)
-    lengths = frames["corpus"][split].select(pl.col("id").alias("corpus-id"), length=length).collect(engine="streaming")
+    length = measures["corpus", split]["length text"].cast(pl.Int64)
+    lengths = pl.DataFrame({"corpus-id": read_column(frames["corpus"][split], "id"), "length": length})
     candidates = list_candidates(frames, split).join(lengths, on="corpus-id", maintain_order="left")
     relevant, other = (
         candidates.filter(rows).select("list", "length") for rows in (pl.col("relevant"), ~pl.col("relevant"))
@@ -156,15 +161,13 @@ def _describe_preferences(frames: Frames, split: str) -> PreferenceStatistics | 
 
 
 def _describe_classification(
-    frames: Mapping[str, pl.LazyFrame], split: str, texts: Texts, seed: int
+    frames: Mapping[str, pl.LazyFrame], split: str, texts: Texts, measures: Measures
 ) -> ClassificationStatistics:
-    text = pl.col("text").hash(seed)
-    samples_in_train = None
+    own, samples_in_train = measures["default", split].select("hash text"), None
     if split != "train" and "train" in frames:
-        train = frames["train"].select(text)
-        samples_in_train = count_rows(frames[split].select(text).unique().join(train, on="text", how="semi"))
+        samples_in_train = len(own.unique().join(measures["default", "train"], on="hash text", how="semi"))
     return ClassificationStatistics(
-        num_samples=count_rows(frames[split]),
+        num_samples=len(own),
         samples_in_train=samples_in_train,
         text_statistics=texts["default", split, "text"],
         label_statistics=describe_labels(frames[split], "label"),
@@ -172,16 +175,15 @@ def _describe_classification(
 
 
 def _describe_pairs(
-    frames: Frames, config: str, split: str, texts: Texts, seed: int, *, symmetric: bool = False
+    measures: Measures, config: str, split: str, texts: Texts, *, symmetric: bool = False
 ) -> tuple[int, int, int, TextStatistics, TextStatistics]:
     """The fields of PairCounts, then the statistics of both sides. symmetric: a pair and its reverse are one."""
-    frame, sides = frames[config][split], ("sentence1", "sentence2")
-    hashes = frame.select(pl.col(sides).hash(seed))
-    if symmetric:
-        hashes = hashes.select(least=pl.min_horizontal(sides), most=pl.max_horizontal(sides))
+    sides = ("sentence1", "sentence2")
+    hashes = measures[config, split].select(f"hash {side}" for side in sides)
+    different = hashes.select(least=pl.min_horizontal("*"), most=pl.max_horizontal("*")) if symmetric else hashes
     first, second = (texts[config, split, side] for side in sides)
     characters = first.total_text_length + second.total_text_length
-    return count_rows(frame), characters, count_rows(hashes.unique()), first, second
+    return len(hashes), characters, different.n_unique(), first, second
 
 
 def describe_training(
@@ -207,29 +209,30 @@ def describe_training(
     )
 
 
-def describe_texts(
-    task: tasks.Task, frames: Frames, seed: int, sampled_texts: SampledTexts
-) -> dict[Location, TextStatistics]:
-    """The statistics of every column of texts of a dataset. seed: a `collision_free_seed` of all texts."""
+def describe_texts(task: tasks.Task, measures: Measures, sampled_texts: SampledTexts) -> dict[Location, TextStatistics]:
+    """The statistics of every column of texts of a dataset."""
     return {
         (config, split, column): _describe_column(
-            frame, seed, sampled_texts[config, split][f"guess {column}"].drop_nulls()
+            measured[f"length {column}"],
+            measured[f"hash {column}"],
+            sampled_texts[config, split][f"guess {column}"].drop_nulls(),
         )
-        for (config, split, column), frame in text_columns(task, frames).items()
+        for (config, split), measured in measures.items()
+        for layout in text_layouts(task)
+        if layout.config == config
+        for column in layout.text
     }
 
 
-def _describe_column(frame: pl.LazyFrame, seed: int, guesses: pl.Series) -> TextStatistics:
-    length = pl.col("text").str.len_chars().cast(pl.Int64)  # polars sums UInt32 as UInt32, and a corpus may exceed 2^32
-    measures = frame.select(length=length, hash=pl.col("text").hash(seed)).collect(engine="streaming")
-    lengths = measures["length"].sort()
+def _describe_column(lengths: pl.Series, hashes: pl.Series, guesses: pl.Series) -> TextStatistics:
+    lengths = lengths.cast(pl.Int64).sort()  # polars sums UInt32 as UInt32, and a corpus may exceed 2^32
     total = int(lengths.sum())
     return TextStatistics(
         total_text_length=total,
         min_text_length=lengths[0],
         average_text_length=total / len(lengths),
         max_text_length=lengths[-1],
-        unique_texts=measures["hash"].n_unique(),
+        unique_texts=hashes.n_unique(),
         text_length_quantiles={f"p{percent:02d}": _quantile(lengths, percent) for percent in QUANTILES},
         languages=LanguageStatistics(texts=len(guesses), shares=language_shares(guesses)),
     )

@@ -5,6 +5,7 @@ Later steps compare the short columns of a survey and never read the texts again
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 import polars as pl
 from polars._typing import EngineType
@@ -13,7 +14,7 @@ from builders import tasks
 from builders.shaping.folding import coarse_key, fold_disguise_3, fold_meaning_2, fold_text_1
 from builders.shaping.labels import label_key
 from pipelines.audit.shortcuts import OVERLAP, measure_overlap
-from pipelines.audit.tables import Frames, Location, count_rows, model_inputs, text_layouts
+from pipelines.audit.tables import Frames, Location, count_rows, model_inputs, text_layouts, without_collisions
 from pipelines.audit.texts import (
     WRONG_SCRIPT,
     TextForms,
@@ -32,11 +33,11 @@ COMPARED = {"folded": fold_text_1, "meaning": fold_meaning_2, "disguise": fold_d
 
 
 def survey_tables(
-    task: tasks.Task, frames: Frames, splits: tuple[str, ...], seed: int, languages: tuple[str, ...] = ()
+    task: tasks.Task, frames: Frames, splits: tuple[str, ...], languages: tuple[str, ...] = ()
 ) -> dict[tuple[str, str], pl.DataFrame]:
     """The survey of each table with texts, by config and split: a row for each of its rows, in their order.
 
-    seed: a `collision_free_seed` of all texts. languages: the dataset's, as mteb writes them. Columns:
+    languages: the dataset's, as mteb writes them. Columns:
 
     - `position`: that of the row, uint32.
     - `hash <column>`, `length <column>` and the condition_column of each of TEXT_CONDITIONS for each text column: the number that
@@ -68,9 +69,13 @@ def survey_tables(
                     for split in splits
                 }
             )
-    read = dict[Location, pl.DataFrame]()
-    for treatment, texts in groups.items():
-        read |= _survey_texts(treatment, texts, seed)
+
+    def survey_texts(seed: int) -> dict[Location, pl.DataFrame]:
+        surveyed = [_survey_texts(treatment, texts, seed) for treatment, texts in groups.items()]
+        return dict(chain.from_iterable(own.items() for own in surveyed))
+
+    texts = {location: frame.select(text="received") for own in groups.values() for location, frame in own.items()}
+    read = without_collisions(texts, survey_texts)
     surveys = {}
     for layout in layouts:
         for split in splits:

@@ -8,7 +8,7 @@ polars: compare them, never store them.
 
 import itertools
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import polars as pl
 
@@ -110,30 +110,51 @@ def list_candidates(frames: Frames, split: str) -> pl.DataFrame:
 HASHES_PER_PASS = 50_000  # repeated hashes whose texts are compared in one pass; bounds the memory
 
 
-def hash_seed(task: tasks.Task, frames: Frames) -> int:
-    """The `collision_free_seed` of all texts of a dataset, as models receive them."""
-    return collision_free_seed(list(text_columns(task, frames).values()))
+def measure_texts(task: tasks.Task, frames: Frames) -> dict[tuple[str, str], pl.DataFrame]:
+    """`hash <column>` and `length <column>` of each column of texts, by config and split: what a survey says of them."""
+    texts = text_columns(task, frames)
 
+    def measure(seed: int) -> dict[Location, pl.DataFrame]:
+        measures = {"hash": pl.col("text").hash(seed), "length": pl.col("text").str.len_chars()}
+        return {
+            location: frame.select(expr.alias(f"{name} {location[2]}") for name, expr in measures.items()).collect(
+                engine="streaming"
+            )
+            for location, frame in texts.items()
+        }
 
-def collision_free_seed(texts: Sequence[pl.LazyFrame]) -> int:
-    """The first seed with which polars' `hash` gives different texts different numbers.
-
-    texts: frames of one string column, `text`. Memory: one number for each text, and the texts of HASHES_PER_PASS repeated
-    numbers.
-    """
-    combined = pl.concat(texts) if texts else pl.LazyFrame({"text": []}, {"text": pl.String})
     with stage("hashing texts"):
-        return next(seed for seed in itertools.count() if _is_collision_free(combined, seed))
+        measured = without_collisions(texts, measure)
+    tables: dict[tuple[str, str], list[pl.DataFrame]] = {}
+    for (config, split, _), columns in measured.items():
+        tables.setdefault((config, split), []).append(columns)
+    return {table: pl.concat(columns, how="horizontal") for table, columns in tables.items()}
 
 
-def _is_collision_free(texts: pl.LazyFrame, seed: int) -> bool:
+def without_collisions(
+    texts: Mapping[Location, pl.LazyFrame], read: Callable[[int], dict[Location, pl.DataFrame]]
+) -> dict[Location, pl.DataFrame]:
+    """What `read` returns for the first seed with which polars' `hash` gives different texts different numbers.
+
+    texts: frames of one string column, `text`. read: returns for a seed a frame for each of them, with their numbers as `hash
+    <column>`. Memory: the texts of HASHES_PER_PASS repeated numbers.
+    """
+    seeds = ((seed, read(seed)) for seed in itertools.count())
+    return next(found for seed, found in seeds if _is_collision_free(texts, found, seed))
+
+
+def _is_collision_free(
+    texts: Mapping[Location, pl.LazyFrame], found: Mapping[Location, pl.DataFrame], seed: int
+) -> bool:
     """Whether all texts with the same number are equal."""
-    hashed = texts.with_columns(hash=pl.col("text").hash(seed))
-    hashes = hashed.select("hash").collect(engine="streaming")["hash"]
-    repeated = hashes.filter(hashes.is_duplicated()).unique()
+    hashes = {location: frame[f"hash {location[2]}"] for location, frame in found.items()}
+    every = pl.concat([own.rename("hash") for own in hashes.values()]) if hashes else pl.Series("hash", [], pl.UInt64)
+    repeated = every.filter(every.is_duplicated()).unique()
     for part in repeated.to_frame().iter_slices(HASHES_PER_PASS):
-        groups = hashed.filter(pl.col("hash").is_in(part["hash"].implode())).group_by("hash")
-        extremes = groups.agg(pl.col("text").min().alias("first"), pl.col("text").max().alias("last"))
+        numbers = part["hash"].implode()
+        some = [texts[location] for location, own in hashes.items() if own.is_in(numbers).any()]
+        hashed = pl.concat(some).with_columns(hash=pl.col("text").hash(seed)).filter(pl.col("hash").is_in(numbers))
+        extremes = hashed.group_by("hash").agg(pl.col("text").min().alias("first"), pl.col("text").max().alias("last"))
         if not extremes.filter(pl.col("first") != pl.col("last")).collect(engine="streaming").is_empty():
             return False
     return True

@@ -26,7 +26,8 @@ from cards.statistics import to_json
 from pipelines.audit import integrity, quality, statistics
 from pipelines.audit.findings import FindingRows
 from pipelines.audit.languages import sample_tables
-from pipelines.audit.tables import Frames, hash_seed
+from pipelines.audit.survey import survey_tables
+from pipelines.audit.tables import Frames
 from pipelines.process.files import link_or_copy
 from pipelines.process.stages import read_stages, stage
 from pipelines.raw.pins import is_waiting
@@ -172,10 +173,10 @@ def _audit(
             if any(rows.finding.severity == "error" for rows in found):
                 return found, {}
             sampled_texts = background.submit(sample_tables, task, frames).result
-            seed = hash_seed(task, frames)
-            description = background.submit(statistics.describe_tables, task, frames, seed, sampled_texts)
             languages = definition.dataset.languages
-            found += quality.audit_tables(task, frames, splits, languages, seed=seed, sampled_texts=sampled_texts)
+            surveys = survey_tables(task, frames, splits, languages)
+            description = background.submit(statistics.describe_tables, task, frames, surveys, sampled_texts)
+            found += quality.audit_tables(task, frames, splits, languages, surveys=surveys, sampled_texts=sampled_texts)
             return found, to_json(description.result())
         finally:
             read_back.result()  # rows that differ from what was written explain every other error

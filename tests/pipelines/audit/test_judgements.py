@@ -15,7 +15,6 @@ from cards.manifest import Finding
 from pipelines.audit.findings import with_examples
 from pipelines.audit.judgements import audit_judgements, find_sorted_labels, with_folded_texts
 from pipelines.audit.survey import survey_tables
-from pipelines.audit.tables import hash_seed
 from tests.support.tables import (
     TASKS,
     Tables,
@@ -82,8 +81,7 @@ def test_twins_are_those_that_plain_python_finds(
             if (query, texts[document]) in relevant and (query, document) not in judged
         }
         tables = {config: {"test": frame} for config, frame in frames.items()}
-        seed = hash_seed(task, tables)
-        corpus = survey_tables(task, tables, ("test",), seed, ())["corpus", "test"]
+        corpus = survey_tables(task, tables, ("test",))["corpus", "test"]
         corpus = with_folded_texts(corpus, pl.DataFrame({"position": [], "twin": [], "is_same": []}, NEAR))
         found = with_examples(audit_judgements(task, tables, "test", corpus), tables)
         twins = [one.finding for one in found if one.finding.kind == "unjudged_twin"]

@@ -28,7 +28,7 @@ def audit(task: tasks.Task, **splits: dict[str, list[Any]]) -> list[Finding]:
     """The findings about the columns of each split."""
     frames = {"default": {split: pl.LazyFrame(columns) for split, columns in splits.items()}}
     names = tuple(splits)
-    surveys = survey_tables(task, frames, names, seed=0)
+    surveys = survey_tables(task, frames, names)
     by_split = {split: surveys["default", split] for split in names}
     return [found.finding for found in audit_many_rows(task, text_layouts(task)[0], frames, by_split)]
 
@@ -413,7 +413,7 @@ def test_the_part_that_proposes_is_spread_evenly_and_has_rare_labels() -> None:
     frames = {
         "default": {"test": pl.LazyFrame({"sentences": sentences(9000, words=3), "labels": ["a"] * 8900 + ["b"] * 100})}
     }
-    survey = survey_tables(TASKS["Clustering"], frames, ("test",), seed=0)["default", "test"]
+    survey = survey_tables(TASKS["Clustering"], frames, ("test",))["default", "test"]
     labels = pl.Series([["a"]] * 8900 + [["b"]] * 100)
     part = read_part(text_layouts(TASKS["Clustering"])[0], frames["default"]["test"], survey, labels)
     positions = part["position"]

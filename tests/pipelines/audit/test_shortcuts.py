@@ -33,7 +33,7 @@ from tests.support.tables import TASKS
 def find(task_type: str, **columns: list[Any]) -> list[Finding]:
     """The findings in a split `test` of some columns."""
     task, frames = TASKS[task_type], {"default": {"test": pl.LazyFrame(columns)}}
-    survey = survey_tables(task, frames, ("test",), seed=0)["default", "test"]
+    survey = survey_tables(task, frames, ("test",))["default", "test"]
     return [shortcut.finding for shortcut in find_label_shortcuts(task, frames, survey, "test")]
 
 
@@ -54,7 +54,7 @@ def rerank(queries: list[tuple[str, list[str], list[str]]]) -> list[Finding]:
         "top_ranked": candidates.group_by("query-id", maintain_order=True).agg(pl.col("corpus-id").alias("corpus-ids")),
     }
     frames = {config: {"test": table.lazy()} for config, table in tables.items()}
-    survey = survey_tables(TASKS["Reranking"], frames, ("test",), seed=0)["corpus", "test"]
+    survey = survey_tables(TASKS["Reranking"], frames, ("test",))["corpus", "test"]
     return [shortcut.finding for shortcut in find_candidate_shortcuts(frames, "test", survey)]
 
 

@@ -1,4 +1,4 @@
-"""pipelines.audit.tables: the texts that a model receives. pipelines.audit.tables: different texts have different hashes."""
+"""pipelines.audit.tables: the texts that a model receives; different texts have different hashes."""
 
 import polars as pl
 import pytest
@@ -7,7 +7,8 @@ from builders import tasks
 from cards.statistics import ClusteringStatistics
 from pipelines.audit import tables
 from pipelines.audit.statistics import describe_tables
-from pipelines.audit.tables import collision_free_seed, model_input
+from pipelines.audit.survey import survey_tables
+from pipelines.audit.tables import measure_texts, model_input
 
 
 def test_a_document_is_stripped_of_exactly_the_white_space_of_python() -> None:
@@ -32,7 +33,11 @@ def test_a_seed_with_colliding_texts_is_skipped(monkeypatch: pytest.MonkeyPatch)
         lambda expr, seed=0: strong(expr, seed) if seed > 2 else expr.str.len_chars().cast(pl.UInt64),
     )
     table = pl.LazyFrame({"sentences": ["aa", "bb", "c", "aa"], "labels": ["x", "y", "x", "y"]})
-    assert collision_free_seed([table.select(text="sentences")]) == 3
+    survey = survey_tables(tasks.Clustering(), {"default": {"test": table}}, ("test",))["default", "test"]
+    assert (
+        survey["hash sentences"].to_list()
+        == table.select(strong(pl.col("sentences"), 3)).collect()["sentences"].to_list()
+    )
     record = describe_tables(tasks.Clustering(), {"default": {"test": table}})["test"]
     assert isinstance(record, ClusteringStatistics)
     assert record.text_statistics.unique_texts == 3
@@ -47,6 +52,8 @@ def test_repeated_hashes_are_compared_in_passes_down_to_the_last(monkeypatch: py
         lambda expr, seed=0: strong(expr, seed) if seed else weak_for_one_pair.otherwise(strong(expr, seed)),
     )
     monkeypatch.setattr(tables, "HASHES_PER_PASS", 1)
-    repeated = pl.LazyFrame({"text": list("aabbccddyz")})
-    assert collision_free_seed([repeated]) == 1
-    assert collision_free_seed([repeated.filter(pl.col("text") != "z")]) == 0
+    texts = pl.Series(list("aabbccddyz"))
+    for own, seed in ((texts, 1), (texts.head(9), 0)):
+        frames = {"default": {"test": own.alias("sentences").to_frame().lazy()}}
+        measures = measure_texts(tasks.Clustering(), frames)["default", "test"]
+        assert measures["hash sentences"].head(8).equals(pl.select(strong(pl.lit(own.head(8)), seed)).to_series())

@@ -8,13 +8,13 @@ from builders import tasks
 from cards.statistics import LanguageStatistics, TextStatistics
 from pipelines.audit.languages import LARGE_TABLE, SAMPLE, UNDETERMINED, sample_rows, sample_tables
 from pipelines.audit.statistics import QUANTILES, describe_texts
-from pipelines.audit.tables import hash_seed
+from pipelines.audit.tables import measure_texts
 
 
 def describe(task: tasks.Task, **tables: pl.DataFrame) -> dict[tuple[str, str], TextStatistics]:
     """The statistics of the texts of a dataset with one split, by config and column."""
     frames = {config: {"test": frame.lazy()} for config, frame in tables.items()}
-    described = describe_texts(task, frames, hash_seed(task, frames), sample_tables(task, frames))
+    described = describe_texts(task, measure_texts(task, frames), sample_tables(task, frames))
     return {(config, column): record for (config, _, column), record in described.items()}
 
 
