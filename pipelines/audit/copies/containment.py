@@ -9,11 +9,13 @@ are the probes of the text, its rarest runs among the texts beside it. The earli
 """
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 import polars as pl
 
+from builders.batches import map_in_order
 from builders.shaping.folding import fold_text_1
 from cards.kinds import CONTAINED_RUN, MIN_CONTAINED_WORDS, MIN_SHARED_PERCENT
 from pipelines.audit.copies.near_duplicates import read_batches, read_rows
@@ -107,23 +109,27 @@ def _read_runs(batch: pl.DataFrame) -> tuple[Ragged, Array]:
 def _find_candidates(batches: Iterable[pl.DataFrame], start: int, probes: pl.DataFrame) -> pl.DataFrame:
     """The rows of some probes, each with up to MAX_LONGER rows of the batches that have enough of them: row and earlier."""
     table = np.zeros(1 << TABLE_BITS, np.bool_)
-    shift = np.uint64(NUMBER_BITS - TABLE_BITS)
-    table[probes["number"].to_numpy() >> shift] = True
+    table[probes["number"].to_numpy() >> np.uint64(NUMBER_BITS - TABLE_BITS)] = True
     candidates = pl.DataFrame(schema={"row": pl.UInt32, "earlier": pl.UInt32})
-    for batch in batches:
-        runs, words = _read_runs(batch)
-        hits = np.flatnonzero(table[runs.values >> shift])
-        owners = np.searchsorted(runs.offsets, hits, "right") - 1
-        found = pl.DataFrame({"earlier": owners, "number": runs.values[hits], "longer": words[owners]}).unique()
-        found = found.join(probes, on="number").filter(
+    for height, hits in map_in_order(partial(_find_hits, table), batches):
+        found = hits.join(probes, on="number").filter(
             (pl.col("longer") == pl.col("words"))
             | ((pl.col("longer") > pl.col("words")) & (pl.col("words") >= MIN_CONTAINED_WORDS))
         )
         found = found.group_by("row", "earlier").agg(pl.len() >= pl.col("needed").first()).filter("len")
         found = found.select("row", (pl.col("earlier") + start).cast(pl.UInt32)).sort("row", "earlier")
         candidates = pl.concat([candidates, found]).filter(pl.int_range(pl.len()).over("row") < MAX_LONGER)
-        start += batch.height
+        start += height
     return candidates
+
+
+def _find_hits(table: Array, batch: pl.DataFrame) -> tuple[int, pl.DataFrame]:
+    """The number of rows, and those of their runs that may be probes: earlier (the row), number and longer (its words)."""
+    runs, words = _read_runs(batch)
+    hits = np.flatnonzero(table[runs.values >> np.uint64(NUMBER_BITS - TABLE_BITS)])
+    owners = np.searchsorted(runs.offsets, hits, "right") - 1
+    found = pl.DataFrame({"earlier": owners, "number": runs.values[hits], "longer": words[owners]})
+    return batch.height, found.unique()
 
 
 def _compare_pairs(frame: pl.LazyFrame, pairs: pl.DataFrame) -> pl.DataFrame:
