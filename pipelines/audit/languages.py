@@ -19,6 +19,7 @@ import io
 import lzma
 import re
 from array import array
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -173,9 +174,9 @@ def guess_languages(texts: pl.Series) -> pl.Series:
     Both fields are null for a text without any clue.
     """
     guesses = [None if text is None else guess_fasttext(text, 1) for text in texts]
-    best = [guess[0] if guess else (None, None) for guess in guesses]
-    frame = pl.DataFrame(best, {"language": pl.String, "probability": pl.Float64}, orient="row")
-    return frame.select(pl.when(texts.is_not_null()).then(pl.struct(pl.all())).alias("guess"))["guess"]
+    fields = {"language": pl.String(), "probability": pl.Float64()}
+    best = [None if guess is None else dict(zip(fields, guess[0] if guess else (), strict=False)) for guess in guesses]
+    return pl.Series("guess", best, pl.Struct(fields))
 
 
 def foreign_languages(texts: pl.Series, guesses: pl.Series, parts: pl.Series, expected: Collection[str]) -> pl.Series:
@@ -185,14 +186,12 @@ def foreign_languages(texts: pl.Series, guesses: pl.Series, parts: pl.Series, ex
     languages that are returned; ISO 639-3 codes if there is none.
     """
     languages = set(expected).union(*(group for group in CLOSE if group & set(expected)))
-    guess = pl.col("guess").struct
-    is_expected = guess.field("language").is_in(languages) & (guess.field("probability") >= FASTTEXT.expected)
-    table = pl.DataFrame({"text": texts, "guess": guesses, "parts": parts}).with_row_index("row")
-    doubtful = table.filter(pl.col("text").is_not_null() & ~is_expected.fill_null(value=False))
     foreign: list[str | None] = [None] * len(texts)
-    for row, text, own in doubtful.select("row", "text", "parts").iter_rows():
+    for row, (text, guess) in enumerate(zip(texts, guesses, strict=True)):
+        if text is None or (guess["language"] in languages and guess["probability"] >= FASTTEXT.expected):
+            continue
         language = _foreign_language(text, languages)
-        if language is not None and _is_mostly_foreign(own, languages):
+        if language is not None and _is_mostly_foreign(parts[row].to_list(), languages):
             foreign[row] = language
     return pl.Series("foreign", foreign, pl.String)
 
@@ -277,11 +276,10 @@ def language_shares(guesses: pl.Series) -> dict[str, float]:
     guesses: what `guess_languages` returns. Languages as in `foreign_languages`; UNDETERMINED for texts whose best guess is below
     MIN_CERTAINTY.
     """
-    best = guesses.drop_nulls().rename("best").to_frame().unnest("best")
-    certain = pl.col("probability") >= MIN_CERTAINTY
-    languages = best.select(language=pl.when(certain).then("language").otherwise(pl.lit(UNDETERMINED)))
-    counts = languages.group_by("language").len().sort("len", "language", descending=[True, False])
-    return {language: count / best.height for language, count in counts.iter_rows()}
+    best = guesses.drop_nulls().to_list()
+    certain = (guess["language"] if (guess["probability"] or 0) >= MIN_CERTAINTY else UNDETERMINED for guess in best)
+    counts = sorted(Counter(certain).items(), key=lambda item: (-item[1], item[0]))
+    return {language: count / len(best) for language, count in counts}
 
 
 def guess_fasttext(text: str, count: int = GUESSES) -> Guesses:
