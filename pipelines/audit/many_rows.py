@@ -348,15 +348,19 @@ def _find_absent_characters(
 def _find_titles(documents: pl.LazyFrame, location: Location) -> list[FindingRows]:
     """The findings about titles: those that say that there is none, that most documents share, or that texts repeat."""
     title, text = pl.col("title").str.strip_chars(), TEXT.str.strip_chars_start()
-    has, rest = title != "", text.str.slice(title.str.len_chars())
-    again = has & text.str.starts_with(title) & ((rest == "") | rest.str.contains(r"\A\s*[\n.:|–—-]"))
-    is_missing = title.str.contains(PATTERNS["missing_value_text"])
-    rows = documents.select("position", title=title, again=again, missing=is_missing).collect(engine="streaming")
-    findings = findings_where("missing_value_text", location, rows, pl.col("missing"))
-    findings += findings_where(
-        "repeated_sentence", location, rows, pl.col("again"), detail="texts that begin with their title"
+    rest = text.str.slice(title.str.len_chars())
+    again = text.str.starts_with(title) & ((rest == "") | rest.str.contains(r"\A\s*[\n.:|–—-]"))
+    rows = documents.select("position", title=title).collect(engine="streaming")
+    titled = rows.filter(pl.col("title") != "")
+    findings = findings_where(
+        "missing_value_text", location, rows, pl.col("title").str.contains(PATTERNS["missing_value_text"])
     )
-    usual = rows["title"].filter(rows["title"] != "").mode().sort().head(1)
+    if len(titled):  # texts are not read where no document has a title
+        repeated = documents.filter(title != "", again).select("position").collect(engine="streaming")["position"]
+        is_repeated = POSITION.is_in(repeated.implode())
+        detail = "texts that begin with their title"
+        findings += findings_where("repeated_sentence", location, rows, is_repeated, detail=detail)
+    usual = titled["title"].mode().sort().head(1)
     if len(usual) and (rows["title"] == usual[0]).sum() >= max(MIN_TEXTS, SHARES["title"] * len(rows)):
         detail = f"documents have the title {usual[0][:60]!r}"
         findings += findings_where(
