@@ -3,7 +3,7 @@
 Rust's syntax, without Unicode word boundaries, which are slow.
 """
 
-BLANK = r"[^\S\n]"  # white space except line breaks; NBSP is frequent
+BLANK = r"[\s--\n]"  # white space except line breaks (NBSP is frequent); `[^\S\n]` takes ten times as long to compile
 WORD = rf"(?:{BLANK}+\p{{L}}+)"
 BEFORE = r"(?P<before>^|[^\p{L}\p{N}])"
 AFTER = r"(?:(?-u:\b)|(?P<after>[^\p{L}\p{N}]|$))"  # after a digit, an ASCII word boundary is enough
