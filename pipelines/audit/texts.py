@@ -84,14 +84,14 @@ def repeats_a_sentence(text: pl.Expr) -> pl.Expr:
 
 def _find_repeats(texts: pl.Series) -> pl.Series:
     """Only texts with an equal run of characters between `.`, `!`, `?` or line breaks, 1 in 1,000, are divided exactly."""
-    runs = texts.str.replace_all("[.!?]", "\n").str.split("\n").alias("run").to_frame().with_row_index("row")
-    is_long = pl.col("run").str.len_bytes() >= MIN_SENTENCE
+    runs = texts.alias("run").to_frame().lazy().with_row_index("row")
+    runs = runs.with_columns(pl.col("run").str.replace_all("[.!?]", "\n").str.split("\n")).explode("run")
     # Equal numbers of two different runs are possible, and only cost a look at the text.
     number = pl.col("run").str.strip_chars().hash() ^ (pl.col("row").cast(pl.UInt64) * _ODD)
-    numbers = runs.lazy().explode("run").filter(is_long).select("row", number=number).collect()
-    candidates = numbers.filter(numbers["number"].is_duplicated())["row"].unique()
-    repeats = [_repeats(text) for text in texts.gather(candidates)]
-    return pl.repeat(False, len(texts), dtype=pl.Boolean, eager=True).scatter(candidates, repeats)
+    numbers = runs.filter(pl.col("run").str.len_bytes() >= MIN_SENTENCE).select("row", number=number)
+    candidates = numbers.filter(pl.col("number").is_duplicated()).collect()["row"].unique()
+    repeats = pl.repeat(False, len(texts), dtype=pl.Boolean, eager=True)
+    return repeats.scatter(candidates, [_repeats(texts[row]) for row in candidates]) if len(candidates) else repeats
 
 
 def _repeats(text: str) -> bool:
@@ -429,9 +429,12 @@ def audit_languages(
     findings = []
     for column, frames in parts.items():
         rows = pl.concat(frames)
-        counts = rows["foreign"].drop_nulls().value_counts().sort("count", "foreign", descending=[True, False])
-        detail = ", ".join(f"{code} {count}" for code, count in counts.iter_rows())
-        location = (layout.config, split, column)
-        languages = findings_where("wrong_language", location, rows, pl.col("foreign").is_not_null(), detail=detail)
-        findings += [replace(found, finding=replace(found.finding, texts_checked=rows.height)) for found in languages]
+        if counts := Counter(rows["foreign"].drop_nulls()):
+            ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+            detail = ", ".join(f"{code} {count}" for code, count in ordered)
+            location, is_foreign = (layout.config, split, column), pl.col("foreign").is_not_null()
+            languages = findings_where("wrong_language", location, rows, is_foreign, detail=detail)
+            findings += [
+                replace(found, finding=replace(found.finding, texts_checked=rows.height)) for found in languages
+            ]
     return findings
