@@ -58,8 +58,8 @@ def staged_folder(final: Path, what: str = "the release", *, marker: str = MANIF
     recover_release(final, marker)
     final = _real(final)
     new = _beside(final, "new")
-    new.mkdir(parents=True)
     try:
+        new.mkdir(parents=True)
         yield new
         with stage("moving into place"):
             _sync(new)
