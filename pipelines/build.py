@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 import logging
+import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing
@@ -42,6 +44,8 @@ Names = list[tuple[str, str]]  # datasets of one source, with their versions
 def main() -> int:
     """Build what the command line names; returns the exit code: that of the first dataset that failed, if any did."""
     options = command.parse(parser(), _check_options)
+    if options.sample and "polars" not in sys.modules:  # of a few rows, what other threads do takes longer to hand over
+        os.environ.setdefault("POLARS_MAX_THREADS", "1")
     from builders.spec import AS_PUBLISHED
     from pipelines.build_report.redaction import Failure, failure_of
     from pipelines.make import BuildSettings
