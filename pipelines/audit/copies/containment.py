@@ -125,11 +125,14 @@ def _find_candidates(batches: Iterable[pl.DataFrame], start: int, probes: pl.Dat
 
 def _find_hits(table: Array, batch: pl.DataFrame) -> tuple[int, pl.DataFrame]:
     """The number of rows, and those of their runs that may be probes: earlier (the row), number and longer (its words)."""
-    runs, words = _read_runs(batch)
-    hits = np.flatnonzero(table[runs.values >> np.uint64(NUMBER_BITS - TABLE_BITS)])
-    owners = np.searchsorted(runs.offsets, hits, "right") - 1
-    found = pl.DataFrame({"earlier": owners, "number": runs.values[hits], "longer": words[owners]})
-    return batch.height, found.unique()
+    found = [pl.DataFrame(schema={"earlier": pl.Int64, "number": pl.UInt64, "longer": pl.Int64})]
+    for count, chunk in enumerate(batch.iter_slices(CHUNK_ROWS)):
+        runs, words = _read_runs(chunk)
+        hits = np.flatnonzero(table[runs.values >> np.uint64(NUMBER_BITS - TABLE_BITS)])
+        owners = np.searchsorted(runs.offsets, hits, "right") - 1
+        earlier = owners + count * CHUNK_ROWS
+        found.append(pl.DataFrame({"earlier": earlier, "number": runs.values[hits], "longer": words[owners]}))
+    return batch.height, pl.concat(found).unique()
 
 
 def _compare_pairs(frame: pl.LazyFrame, pairs: pl.DataFrame) -> pl.DataFrame:
