@@ -31,7 +31,7 @@ from cards.kinds import (
 )
 from pipelines.audit.copies.shingles import read_words
 from pipelines.audit.findings import FindingRows, summary_finding
-from pipelines.audit.tables import Frames, Location, count_rows, model_input, model_inputs, text_layouts
+from pipelines.audit.tables import Frames, Location, copied, count_rows, model_input, model_inputs, text_layouts
 
 MIN_UNEQUAL = 10  # rows that tell two pairings apart, for their number to say anything
 BLOCKS = 10  # at most; each may be shifted by itself
@@ -84,15 +84,16 @@ def _thin_out(rows: pl.LazyFrame) -> pl.DataFrame:
     """Of many rows, every nth MIN_BLOCK of them: up to twice MAX_PAIRS in all."""
     step = max(1, count_rows(rows) // MAX_PAIRS)
     some = rows.with_row_index("__row").filter(pl.col("__row") // MIN_BLOCK % step == 0)
-    return some.drop("__row").collect(engine="streaming")
+    return some.select(copied(pl.col(side)).alias(side) for side in ("first", "second")).collect(engine="streaming")
 
 
 def _read_judged(frames: Frames, split: str) -> pl.DataFrame:
     """The queries (`first`) and documents (`second`) of judgements above zero, in the order of these."""
     pairs = _thin_out(frames["qrels"][split].filter(pl.col("score") > 0).select(first="query-id", second="corpus-id"))
     for config, side in (("queries", "first"), ("corpus", "second")):
-        table = frames[config][split].select(pl.col("id").alias(side), text=model_input(config, "text"))
-        texts = table.join(pairs.lazy(), on=side, how="semi").collect(engine="streaming")
+        table = frames[config][split].join(pairs.lazy(), left_on="id", right_on=side, how="semi")
+        table = table.select(pl.col("id").alias(side), text=copied(model_input(config, "text")))
+        texts = table.collect(engine="streaming")
         pairs = pairs.join(texts, on=side, maintain_order="left").with_columns(pl.col("text").alias(side)).drop("text")
     return pairs
 

@@ -39,7 +39,7 @@ from builders.shaping.sampling import hash_order
 from builders.shaping.text import is_mojibake
 from cards.front_matter import MIN_LETTERS
 from cards.kinds import LARGE_TABLE, SAMPLE
-from pipelines.audit.tables import Frames, model_inputs, row_id, text_layouts
+from pipelines.audit.tables import Frames, copied, model_inputs, row_id, text_layouts
 from pipelines.process.stages import counted, stage
 from pipelines.raw.digests import read_cached, write_cached
 
@@ -124,8 +124,9 @@ def sample_texts(
         keys = numbered.select(key=key).collect(engine="streaming")["key"]
         if len(keys) > LARGE_TABLE:
             numbered = numbered.filter(pl.col("position").is_in(sample_rows(keys, size).implode()))
-    prefixes = {name: text_prefix(text) for name, text in texts.items()}
-    parts = {f"parts {name}": text_parts(text) for name, text in texts.items()}
+    numbered = numbered.select("position", **{name: copied(text) for name, text in texts.items()})
+    prefixes = {name: text_prefix(pl.col(name)) for name in texts}
+    parts = {f"parts {name}": text_parts(pl.col(name)) for name in texts}
     rows = numbered.select("position", **prefixes, **parts)
     for batch in rows.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming"):
         yield batch.with_columns(guess_languages(batch[name]).alias(f"guess {name}") for name in texts)

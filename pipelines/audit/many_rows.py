@@ -41,7 +41,7 @@ from cards.manifest import Severity
 from pipelines.audit.findings import FindingRows, findings_where, summary_finding
 from pipelines.audit.shortcuts import ID_COLUMNS, find_telling_marks, row_labels, strength_within_groups
 from pipelines.audit.survey import Surveys
-from pipelines.audit.tables import Frames, Location, model_input, read_column
+from pipelines.audit.tables import Frames, Location, copied, model_input, read_column
 from pipelines.audit.texts import PATTERNS
 
 # Of the rows of a table, those that propose: a tenth, at least so many if there are as many, and of so many characters at most.
@@ -90,7 +90,7 @@ def read_part(
     is_chosen = (POSITION.cast(pl.UInt64) * ODD).cast(pl.Float64) < 2.0**64 * size / evenly
     rows = survey.select("position", "^label$").with_columns(labels=labels).filter(is_chosen)
     texts = frame.with_row_index("position").filter(POSITION.is_in(rows["position"].implode()))
-    own = texts.select("position", **{column: model_input("", column) for column in layout.text})
+    own = texts.select("position", **{column: copied(model_input("", column)) for column in layout.text})
     return own.collect(engine="streaming").join(rows.select("position", "labels"), on="position", maintain_order="left")
 
 

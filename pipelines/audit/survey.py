@@ -14,7 +14,7 @@ from builders import tasks
 from builders.shaping.folding import coarse_key, fold_disguise_3, fold_meaning_2, fold_text_1
 from builders.shaping.labels import label_key
 from pipelines.audit.shortcuts import OVERLAP, measure_overlap
-from pipelines.audit.tables import Frames, Location, count_rows, model_inputs, text_layouts, without_collisions
+from pipelines.audit.tables import Frames, Location, copied, count_rows, model_inputs, text_layouts, without_collisions
 from pipelines.audit.texts import (
     WRONG_SCRIPT,
     TextForms,
@@ -149,7 +149,7 @@ def _number_foldings(
         rows = frames[split].with_row_index("position")
         for column, text in model_inputs(layout).items():
             positions = survey.filter(pl.col(f"coarse {column}").is_in(repeated))["position"].implode()
-            texts = rows.filter(pl.col("position").is_in(positions)).select("position", text=text)
+            texts = rows.filter(pl.col("position").is_in(positions)).select("position", text=copied(text))
             parts.append(texts.select(pl.lit(f"{split} {column}").alias("column"), "position", "text"))
     texts = pl.concat(parts)
     numbers = texts.collect(engine="streaming").select(

@@ -18,6 +18,8 @@ from pipelines.process.stages import stage
 
 # Several readers of the same tables run at once. By default each reads eight row groups ahead: 100 MB more, and no faster.
 os.environ.setdefault("POLARS_ROW_GROUP_PREFETCH_SIZE", "2")
+# By default a step gets a whole row group of long texts at once, and many are on their way: a gigabyte more, and slower.
+os.environ.setdefault("POLARS_IDEAL_MORSEL_SIZE", "4000")  # rows
 
 Frames = Mapping[str, Mapping[str, pl.LazyFrame]]  # config -> split -> table
 Location = tuple[str, str, str]  # config, split, column
@@ -59,6 +61,14 @@ def model_input(config: str, column: str) -> pl.Expr:
     if config != "corpus" or column != "text":
         return pl.col(column)
     return pl.concat_str("title", pl.lit(" "), "text").str.strip_chars(WHITE_SPACE)
+
+
+def copied(text: pl.Expr) -> pl.Expr:
+    """The same texts in memory of their own, for a few texts of many.
+
+    In polars a text is a view of all that were read with it: 250 documents of a corpus keep the whole corpus in memory.
+    """
+    return pl.concat_str(text, pl.lit(""))
 
 
 def finding_column(layout: tasks.Layout) -> str:

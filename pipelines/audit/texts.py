@@ -20,7 +20,7 @@ from cards.front_matter import LANGUAGES, language
 from cards.kinds import LENGTH_OUTLIER_FACTOR, MIN_SENTENCE
 from pipelines.audit.findings import FindingRows, findings_where
 from pipelines.audit.languages import foreign_languages
-from pipelines.audit.tables import Location
+from pipelines.audit.tables import Location, copied
 from pipelines.audit.text_patterns import (
     BIDI,
     CHECKED,
@@ -282,6 +282,7 @@ def mark_suspects(survey: pl.DataFrame, column: str, texts: pl.LazyFrame) -> pl.
         read = (
             texts.slice(first, last - first + 1)
             .filter(is_suspect)
+            .with_columns(copied(pl.col("text")))
             .collect(engine="streaming")
             .join(batch, on="position")
         )
