@@ -20,6 +20,7 @@ from pipelines.process.stages import stage
 os.environ.setdefault("POLARS_ROW_GROUP_PREFETCH_SIZE", "2")
 # By default a step gets a whole row group of long texts at once, and many are on their way: a gigabyte more, and slower.
 os.environ.setdefault("POLARS_IDEAL_MORSEL_SIZE", "4000")  # rows
+pl.Config.reload_env_vars()
 
 Frames = Mapping[str, Mapping[str, pl.LazyFrame]]  # config -> split -> table
 Location = tuple[str, str, str]  # config, split, column
