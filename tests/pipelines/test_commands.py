@@ -1,6 +1,7 @@
 """The commands end to end: output, files and exit codes."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -39,6 +40,17 @@ def test_help_imports_no_heavy_library(command: str) -> None:
     )
     process = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert process.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(("given", "threads"), [({}, 1), ({"POLARS_MAX_THREADS": "2"}, 2)])
+def test_a_golden_sample_is_built_with_one_thread_of_polars_unless_more_are_asked_for(
+    given: dict[str, str], threads: int, tmp_path: Path
+) -> None:
+    code = "import sys; from pipelines import build; build.main(); import polars; print('threads', polars.thread_pool_size())"
+    command = [sys.executable, "-c", code, "terra", "--sample", "--output", str(tmp_path)]
+    env = {name: value for name, value in os.environ.items() if name != "POLARS_MAX_THREADS"} | given
+    process = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=True)
+    assert f"threads {threads}\n" in process.stdout
 
 
 def test_a_build_imports_what_it_needs_and_no_audit_where_nothing_changed(tmp_path: Path) -> None:

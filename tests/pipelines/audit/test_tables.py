@@ -8,7 +8,7 @@ from cards.statistics import ClusteringStatistics
 from pipelines.audit import tables
 from pipelines.audit.statistics import describe_tables
 from pipelines.audit.survey import survey_tables
-from pipelines.audit.tables import measure_texts, model_input
+from pipelines.audit.tables import copied, measure_texts, model_input
 
 
 def test_a_document_is_stripped_of_exactly_the_white_space_of_python() -> None:
@@ -57,3 +57,18 @@ def test_repeated_hashes_are_compared_in_passes_down_to_the_last(monkeypatch: py
         frames = {"default": {"test": own.alias("sentences").to_frame().lazy()}}
         measures = measure_texts(tasks.Clustering(), frames)["default", "test"]
         assert measures["hash sentences"].head(8).equals(pl.select(strong(pl.lit(own.head(8)), seed)).to_series())
+
+
+@pytest.mark.parametrize(
+    ("chosen", "least", "most"), [(pl.col("text"), 2_000_000, 9_000_000), (copied(pl.col("text")), 0, 9_000)]
+)
+def test_a_few_copied_texts_do_not_keep_the_others_in_memory(chosen: pl.Expr, least: int, most: int) -> None:
+    texts = [f"{number:03}" * 1_000 for number in range(1_000)]
+    rows = pl.LazyFrame({"text": texts}).with_row_index().filter(pl.col("index").is_in([7, 500]))
+    few = rows.select(chosen).collect(engine="streaming")["text"]
+    assert few.to_list() == [texts[7], texts[500]]
+    assert least <= few.to_arrow(compat_level=pl.CompatLevel.newest()).get_total_buffer_size() <= most
+
+
+def test_a_copy_of_no_text_is_none() -> None:
+    assert pl.select(copied(pl.lit(pl.Series(["a", None, ""])))).to_series().to_list() == ["a", None, ""]
