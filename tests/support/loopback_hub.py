@@ -933,9 +933,8 @@ def _handler(hub: LoopbackHub) -> type[BaseHTTPRequestHandler]:
 
 
 if __name__ == "__main__":
-    with LoopbackHub() as hub:
+    with suppress(KeyboardInterrupt), LoopbackHub() as hub:
         print(hub.url, flush=True)
-        with suppress(KeyboardInterrupt):
-            if sys.stdin is None or os.path.samestat(os.fstat(sys.stdin.fileno()), Path(os.devnull).stat()):
-                threading.Event().wait()
-            sys.stdin.read()
+        if sys.stdin is None or os.path.samestat(os.fstat(sys.stdin.fileno()), Path(os.devnull).stat()):
+            threading.Event().wait()
+        sys.stdin.read()
