@@ -84,7 +84,7 @@ def _thin_out(rows: pl.LazyFrame) -> pl.DataFrame:
     """Of many rows, every nth MIN_BLOCK of them: up to twice MAX_PAIRS in all."""
     step = max(1, count_rows(rows) // MAX_PAIRS)
     some = rows.with_row_index("__row").filter(pl.col("__row") // MIN_BLOCK % step == 0)
-    return some.select(copied(pl.col(side)).alias(side) for side in ("first", "second")).collect(engine="streaming")
+    return some.select(copied(pl.col("first", "second"))).collect(engine="streaming")
 
 
 def _read_judged(frames: Frames, split: str) -> pl.DataFrame:

@@ -20,7 +20,7 @@ import polars as pl
 
 from cards.kinds import KINDS
 from cards.manifest import Finding, Severity
-from pipelines.audit.tables import Frames, Location, row_id
+from pipelines.audit.tables import Frames, Location, copied, row_id
 
 EXAMPLES = 5
 POSITION = "__position"  # of a row in its table
@@ -222,7 +222,8 @@ def read_rows(table: pl.LazyFrame, positions: pl.Series) -> pl.DataFrame:
     numbers = positions.to_numpy()
     start, stop = (int(numbers.min()), int(numbers.max()) + 1) if len(numbers) else (0, 0)
     numbered = table.slice(start, stop - start).with_row_index(POSITION, offset=start)
-    return numbered.filter(pl.col(POSITION).is_in(positions.implode())).collect(engine="streaming")
+    rows = numbered.filter(pl.col(POSITION).is_in(positions.implode()))
+    return rows.with_columns(copied(pl.col(pl.String))).collect(engine="streaming")
 
 
 DIGITS = 16

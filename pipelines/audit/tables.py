@@ -64,12 +64,12 @@ def model_input(config: str, column: str) -> pl.Expr:
     return pl.concat_str("title", pl.lit(" "), "text").str.strip_chars(WHITE_SPACE)
 
 
-def copied(text: pl.Expr) -> pl.Expr:
-    """The same texts in memory of their own, for a few texts of many.
+def copied(texts: pl.Expr) -> pl.Expr:
+    """The same texts, of one column or several, in memory of their own, for a few texts of many.
 
     In polars a text is a view of all that were read with it: 250 documents of a corpus keep the whole corpus in memory.
     """
-    return pl.concat_str(text, pl.lit(""))
+    return texts + pl.lit("")
 
 
 def finding_column(layout: tasks.Layout) -> str:
