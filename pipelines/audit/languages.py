@@ -279,8 +279,12 @@ def language_shares(guesses: pl.Series) -> dict[str, float]:
     """
     best = guesses.drop_nulls().to_list()
     certain = (guess["language"] if (guess["probability"] or 0) >= MIN_CERTAINTY else UNDETERMINED for guess in best)
-    counts = sorted(Counter(certain).items(), key=lambda item: (-item[1], item[0]))
-    return {language: count / len(best) for language, count in counts}
+    return {language: count / len(best) for language, count in count_languages(certain)}
+
+
+def count_languages(languages: Iterable[str]) -> list[tuple[str, int]]:
+    """How often each language occurs, the most frequent first, then by code."""
+    return sorted(Counter(languages).items(), key=lambda item: (-item[1], item[0]))
 
 
 def guess_fasttext(text: str, count: int = GUESSES) -> Guesses:

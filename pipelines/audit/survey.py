@@ -5,7 +5,6 @@ Later steps compare the short columns of a survey and never read the texts again
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import chain
 
 import polars as pl
 from polars._typing import EngineType
@@ -71,8 +70,11 @@ def survey_tables(
             )
 
     def survey_texts(seed: int) -> dict[Location, pl.DataFrame]:
-        surveyed = [_survey_texts(treatment, texts, seed) for treatment, texts in groups.items()]
-        return dict(chain.from_iterable(own.items() for own in surveyed))
+        return {
+            location: survey
+            for treatment, own in groups.items()
+            for location, survey in _survey_texts(treatment, own, seed).items()
+        }
 
     texts = {location: frame.select(text="received") for own in groups.values() for location, frame in own.items()}
     read = without_collisions(texts, survey_texts)

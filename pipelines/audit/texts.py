@@ -19,7 +19,7 @@ from builders.shaping.text import MOJIBAKE_PATTERNS, is_mojibake
 from cards.front_matter import LANGUAGES, language
 from cards.kinds import LENGTH_OUTLIER_FACTOR, MIN_SENTENCE
 from pipelines.audit.findings import FindingRows, findings_where
-from pipelines.audit.languages import foreign_languages
+from pipelines.audit.languages import count_languages, foreign_languages
 from pipelines.audit.tables import Location, copied
 from pipelines.audit.text_patterns import (
     BIDI,
@@ -430,9 +430,8 @@ def audit_languages(
     findings = []
     for column, frames in parts.items():
         rows = pl.concat(frames)
-        if counts := Counter(rows["foreign"].drop_nulls()):
-            ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-            detail = ", ".join(f"{code} {count}" for code, count in ordered)
+        if counts := count_languages(rows["foreign"].drop_nulls()):
+            detail = ", ".join(f"{code} {count}" for code, count in counts)
             location, is_foreign = (layout.config, split, column), pl.col("foreign").is_not_null()
             languages = findings_where("wrong_language", location, rows, is_foreign, detail=detail)
             findings += [

@@ -36,6 +36,7 @@ COUNTER_BITS, TABLE_BITS = (
     20,
     24,
 )  # of a run, by which it is counted, and by which a table says whether it may be a probe
+TABLE_SHIFT = np.uint64(NUMBER_BITS - TABLE_BITS)
 CHUNK_ROWS = 2_000  # rows worked on at a time, so that what is computed of them stays in the processor's cache
 MAX_LONGER = 10  # texts of a split that a text is compared with
 COMPARED_PAIRS = 20_000  # whose texts are in memory at a time
@@ -109,7 +110,7 @@ def _read_runs(batch: pl.DataFrame) -> tuple[Ragged, Array]:
 def _find_candidates(batches: Iterable[pl.DataFrame], start: int, probes: pl.DataFrame) -> pl.DataFrame:
     """The rows of some probes, each with up to MAX_LONGER rows of the batches that have enough of them: row and earlier."""
     table = np.zeros(1 << TABLE_BITS, np.bool_)
-    table[probes["number"].to_numpy() >> np.uint64(NUMBER_BITS - TABLE_BITS)] = True
+    table[probes["number"].to_numpy() >> TABLE_SHIFT] = True
     candidates = pl.DataFrame(schema={"row": pl.UInt32, "earlier": pl.UInt32})
     for height, hits in map_in_order(partial(_find_hits, table), batches):
         found = hits.join(probes, on="number").filter(
@@ -128,7 +129,7 @@ def _find_hits(table: Array, batch: pl.DataFrame) -> tuple[int, pl.DataFrame]:
     found = [pl.DataFrame(schema={"earlier": pl.Int64, "number": pl.UInt64, "longer": pl.Int64})]
     for count, chunk in enumerate(batch.iter_slices(CHUNK_ROWS)):
         runs, words = _read_runs(chunk)
-        hits = np.flatnonzero(table[runs.values >> np.uint64(NUMBER_BITS - TABLE_BITS)])
+        hits = np.flatnonzero(table[runs.values >> TABLE_SHIFT])
         owners = np.searchsorted(runs.offsets, hits, "right") - 1
         earlier = owners + count * CHUNK_ROWS
         found.append(pl.DataFrame({"earlier": earlier, "number": runs.values[hits], "longer": words[owners]}))
