@@ -162,12 +162,16 @@ def parser() -> argparse.ArgumentParser:
 def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     """Exit with a usage error where options do not fit together."""
     command.check_attest_options(arguments, options)
-    if options.push and (options.sample or options.limit or options.splits or options.unpinned):
-        arguments.error("--push publishes whole datasets: leave out --sample, --limit, --splits and --unpinned")
-    if options.no_record and not options.push:
-        arguments.error("--no-record belongs to --push")
-    if options.unpinned and (options.sample or not options.raw_dir):
-        arguments.error("--unpinned takes a file below --raw-dir DIR, without --sample")
+    wrong = {
+        "--push publishes whole datasets: leave out --sample, --limit, --splits and --unpinned": (
+            options.push and (options.sample or options.limit or options.splits or options.unpinned)
+        ),
+        "--no-record belongs to --push": options.no_record and not options.push,
+        "--unpinned takes a file below --raw-dir DIR, without --sample": (
+            options.unpinned and (options.sample or not options.raw_dir)
+        ),
+    }
+    command.refuse(arguments, wrong)
 
 
 def _require_files(datasets: list[tuple[Definition, str]], names: list[str]) -> None:

@@ -417,28 +417,31 @@ def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespa
     audits = (options.html, options.findings, options.against, options.fail_on, options.profile, *own)
     written = options.markdown or options.sarif or options.badge
     tasks = [name.startswith("mteb:") for name in options.names]
-    if options.scale and not (options.scale[0] < options.scale[1] and all(map(math.isfinite, options.scale))):
-        arguments.error("--scale needs two numbers, the lower one first")
-    if options.against and (options.html or options.fail_on or options.findings or options.profile):
-        arguments.error("--against only compares figures: leave out --html, --fail-on, --findings and --profile")
-    if (options.org or options.against) and (options.format not in ("text", "json") or written):
-        arguments.error(
-            "--org and --against print text or JSON: leave out --markdown, --sarif, --badge and every other --format"
-        )
-    if options.org and any(audits):
-        arguments.error(
-            "--org verifies datasets and audits none: use it with --releases, --ledger, --no-download and --json"
-        )
-    if not options.org and (options.no_download or options.ledger or options.record):
-        arguments.error("--no-download, --ledger and --record belong to --org")
-    if any(tasks) and any((*own, options.scale, options.against, options.statement)):
-        arguments.error(
-            "mteb says how its tasks are read: leave out --task, --language, --map, --scale, --against, --statement"
-        )
-    if options.format == "mteb" and not all(tasks):
-        arguments.error("--format mteb is for tasks of mteb: mteb:NAME")
-    if not options.org and not options.names:
-        arguments.error("name a dataset, a folder or a repository, or an organisation with --org")
+    low, high = options.scale or (0, 1)
+    is_scale = low < high and math.isfinite(low) and math.isfinite(high)
+    wrong = {
+        "--scale needs two numbers, the lower one first": not is_scale,
+        "--against only compares figures: leave out --html, --fail-on, --findings and --profile": (
+            options.against and (options.html or options.fail_on or options.findings or options.profile)
+        ),
+        "--org and --against print text or JSON: leave out --markdown, --sarif, --badge and every other --format": (
+            (options.org or options.against) and (options.format not in ("text", "json") or written)
+        ),
+        "--org verifies datasets and audits none: use it with --releases, --ledger, --no-download and --json": (
+            options.org and any(audits)
+        ),
+        "--no-download, --ledger and --record belong to --org": (
+            not options.org and (options.no_download or options.ledger or options.record)
+        ),
+        "mteb says how its tasks are read: leave out --task, --language, --map, --scale, --against, --statement": (
+            any(tasks) and any((*own, options.scale, options.against, options.statement))
+        ),
+        "--format mteb is for tasks of mteb: mteb:NAME": options.format == "mteb" and not all(tasks),
+        "name a dataset, a folder or a repository, or an organisation with --org": (
+            not options.org and not options.names
+        ),
+    }
+    command.refuse(arguments, wrong)
 
 
 if __name__ == "__main__":

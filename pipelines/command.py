@@ -169,10 +169,13 @@ def add_attest_options(arguments: argparse.ArgumentParser, what: str) -> None:
 
 def check_attest_options(arguments: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     """Exit with a usage error where these options do not fit together."""
-    if (options.sign or options.by) and not options.attest:
-        arguments.error("--sign and --by belong to --attest FILE")
-    if len(options.by) > MAX_NAME or not options.by.isprintable():
-        arguments.error(f"--by: a name of at most {MAX_NAME} characters in one line")
+    wrong = {
+        "--sign and --by belong to --attest FILE": (options.sign or options.by) and not options.attest,
+        f"--by: a name of at most {MAX_NAME} characters in one line": (
+            len(options.by) > MAX_NAME or not options.by.isprintable()
+        ),
+    }
+    refuse(arguments, wrong)
     if options.attest and not options.attest.absolute().parent.is_dir():
         arguments.error(f"--attest: no such folder: {options.attest.absolute().parent}")
 
@@ -283,6 +286,13 @@ def positive_int(text: str) -> int:
         shown = text if len(text) <= 20 else f"{text[:20]}..."
         raise argparse.ArgumentTypeError(f"a whole number from 1 to {MAX_NUMBER}, not {shown!r}")
     return int(text)
+
+
+def refuse(arguments: argparse.ArgumentParser, wrong: Mapping[str, object]) -> None:
+    """Exit with the first usage error whose condition holds, in their order."""
+    for message, holds in wrong.items():
+        if holds:
+            arguments.error(message)
 
 
 def parse(

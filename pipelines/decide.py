@@ -260,13 +260,13 @@ def parser() -> argparse.ArgumentParser:
 
 def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     """Exit with a usage error where options do not fit together."""
-    if options.raw_dir is None:
-        arguments.error("--raw-dir is needed: the decisions are written to DIR/<source>/")
     others = [name for name in ("--model", "--only", "--compare", "--device") if getattr(options, name[2:])]
-    if options.published and others:
-        arguments.error(f"{others[0]} is for models, not for --published")
-    if options.map and not options.published:
-        arguments.error("--map is for --published")
+    wrong = {
+        "--raw-dir is needed: the decisions are written to DIR/<source>/": options.raw_dir is None,
+        f"{''.join(others[:1])} is for models, not for --published": options.published and others,
+        "--map is for --published": options.map and not options.published,
+    }
+    command.refuse(arguments, wrong)
 
 
 if __name__ == "__main__":

@@ -85,10 +85,11 @@ def parser() -> argparse.ArgumentParser:
 
 def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     """Exit with a usage error where options do not fit together."""
-    if options.b is None:
-        arguments.error("name two datasets, the older first: embedding-datasets diff cedr@1.0.0 cedr@2.0.0")
-    if options.strict and options.allow:
-        arguments.error("--strict allows nothing: leave out --allow")
+    wrong = {
+        "name two datasets, the older first: embedding-datasets diff cedr@1.0.0 cedr@2.0.0": options.b is None,
+        "--strict allows nothing: leave out --allow": options.strict and options.allow,
+    }
+    command.refuse(arguments, wrong)
 
 
 if __name__ == "__main__":

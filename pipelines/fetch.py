@@ -111,12 +111,15 @@ def parser() -> argparse.ArgumentParser:
 
 def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     """Exit with a usage error where options do not fit together."""
-    if not options.names and not options.probe:
-        arguments.error("the following arguments are required: NAME")
-    if (options.records and not options.probe) or (options.report and not options.records):
-        arguments.error("--records N is for --probe, and --report FILE for --records N")
-    if options.probe and (options.offline or options.dry_run):
-        arguments.error(f"--probe asks servers: leave out {'--offline' if options.offline else '--dry-run'}")
+    other = "--offline" if options.offline else "--dry-run"
+    wrong = {
+        "the following arguments are required: NAME": not options.names and not options.probe,
+        "--records N is for --probe, and --report FILE for --records N": (
+            (options.records and not options.probe) or (options.report and not options.records)
+        ),
+        f"--probe asks servers: leave out {other}": options.probe and (options.offline or options.dry_run),
+    }
+    command.refuse(arguments, wrong)
 
 
 def _probe(

@@ -327,10 +327,15 @@ def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespa
     if given:
         only = "only for --index" if given[0] == "--version" else "only for --raw"
         arguments.error(f"{given[0]} is {f'not for {kind}' if kind else only}")
-    if options.collection and options.create_pr:
-        arguments.error("--collection is not for --create-pr: pass it once the pull request is merged")
-    if options.ledger and not os.access(options.ledger.absolute().parent, os.W_OK):
-        arguments.error(f"--ledger: cannot write to {options.ledger}")
+    wrong = {
+        "--collection is not for --create-pr: pass it once the pull request is merged": (
+            options.collection and options.create_pr
+        ),
+        f"--ledger: cannot write to {options.ledger}": (
+            options.ledger and not os.access(options.ledger.absolute().parent, os.W_OK)
+        ),
+    }
+    command.refuse(arguments, wrong)
 
 
 def _version(text: str) -> str:
