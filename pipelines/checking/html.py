@@ -6,7 +6,6 @@ are cut.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -39,35 +38,6 @@ MAX_BARS = 40  # of a histogram; the last one counts all texts beyond the 99th p
 MAX_LABELS = 20  # in a chart, the most frequent ones
 MAX_CHARACTERS = 240  # of a value of an example
 LABEL_COLUMNS = ("label", "labels", "score")  # shown after the texts of an example
-
-
-@dataclass(frozen=True)
-class Bar:
-    """A bar of a chart. size: its length, 0 to 1."""
-
-    name: str
-    count: int
-    size: float
-
-
-@dataclass(frozen=True)
-class Example:
-    """An example of a finding: the name of its row, and the values of the row by column; the rows that it repeats."""
-
-    name: str
-    values: tuple[tuple[str, str], ...]
-    twins: tuple["Example", ...] = ()
-
-
-@dataclass(frozen=True)
-class Chart:
-    """A bar chart of a table. what: the column and its unit. upright: vertical bars for lengths, horizontal ones for labels."""
-
-    table: str
-    what: str
-    caption: str
-    bars: tuple[Bar, ...]
-    upright: bool
 
 
 def section(result: CheckResult) -> dict[str, Any]:
@@ -125,8 +95,11 @@ def write(path: Path, sections: Sequence[Mapping[str, Any]]) -> None:
     write_page(path, template, sections=sections, severities=SEVERITIES, definitions=definitions)
 
 
-def _examples(result: CheckResult) -> list[list[Example]]:
-    """The examples of each finding, with the values of their rows and of their twins; labels and tables have no values."""
+def _examples(result: CheckResult) -> list[list[dict[str, Any]]]:
+    """The examples of each finding: the name of a row, its values by column, and the rows that it repeats, its twins.
+
+    Labels and tables have no values.
+    """
     listed = [list_rows(found, EXAMPLES).to_dicts() for found in result.found]
     ids: dict[tuple[str, str], set[str]] = {}
     for found, rows in zip(result.found, listed, strict=True):
@@ -136,7 +109,7 @@ def _examples(result: CheckResult) -> list[list[Example]]:
     judged = {location: _rows_by_id(result.rows, location, some) for location, some in ids.items()}
     text_columns = {layout.config: layout.text for layout in tasks.layouts(result.task)}
 
-    def example(found: FindingRows, row: Mapping[str, Any], prefix: str = "") -> Example:
+    def example(found: FindingRows, row: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
         """An example from a row of list_rows, or its twin (prefix `twin `)."""
         finding = found.finding
         of_rule = [finding.column] if finding.kind == RULE else []
@@ -154,17 +127,19 @@ def _examples(result: CheckResult) -> list[list[Example]]:
             other = judged.get((table, finding.split), {}).get(row.get(prefix + column) or "", {})
             values += [(f"{table}: {part}", other[part]) for part in ("title", "text") if part in other]
         values += [(column, row[column]) for column in NOTE_COLUMNS if column in row]
-        shown = tuple(
+        shown = [
             (column, value if isinstance(value, Markup) else _readable(value))
             for column, value in values
             if value != ""
-        )
+        ]
         if prefix:
-            return Example(f"{row['twin_split']}: {row['twin']}", shown)
-        return Example(str(row["row"]), shown, (example(found, row, "twin "),) if row.get("twin") else ())
+            return {"name": f"{row['twin_split']}: {row['twin']}", "values": shown}
+        twins = [example(found, row, "twin ")] if row.get("twin") else []
+        return {"name": str(row["row"]), "values": shown, "twins": twins}
 
     return [
-        [example(found, row) for row in rows] or [Example(name, ()) for name in found.finding.examples]
+        [example(found, row) for row in rows]
+        or [{"name": name, "values": [], "twins": []} for name in found.finding.examples]
         for found, rows in zip(result.found, listed, strict=True)
     ]
 
@@ -207,9 +182,9 @@ def _readable(value: Any) -> str:
     return markdown.visible(markdown.shorten(text, MAX_CHARACTERS))
 
 
-def _charts(result: CheckResult) -> list[Chart]:
+def _charts(result: CheckResult) -> list[dict[str, Any]]:
     """Charts of the lengths of all text columns, and of the labels or scores, of every table."""
-    charts: dict[tuple[str, str], Chart] = {}
+    charts: dict[tuple[str, str], dict[str, Any]] = {}
     for layout in tasks.layouts(result.task):
         for split, frame in result.frames.get(layout.config, {}).items():
             location = (layout.config, split)
@@ -221,11 +196,11 @@ def _charts(result: CheckResult) -> list[Chart]:
             elif label and layout.config in ("qrels", "default") and count_rows(frame):
                 table_charts.append(_label_chart(result.task, frame, label))
             for chart in table_charts:
-                charts.setdefault((table, chart.what), replace(chart, table=table))
+                charts.setdefault((table, chart["what"]), {"table": table, **chart})
     return list(charts.values())
 
 
-def _length_chart(frame: pl.LazyFrame, config: str, column: str) -> Chart:
+def _length_chart(frame: pl.LazyFrame, config: str, column: str) -> dict[str, Any]:
     length = model_input(config, column).str.len_chars().alias("length")
     lengths = frame.select(length).collect(engine="streaming")["length"]
     ascending = lengths.sort()
@@ -236,19 +211,19 @@ def _length_chart(frame: pl.LazyFrame, config: str, column: str) -> Chart:
     names = [f"{start:,} to {start + width - 1:,}" for start in range(0, last * width, width)]
     names.append(f"{last * width:,} or more")
     caption = f"median {ascending[lengths.len() // 2]:,}, longest {longest:,}; bars of {width:,}"
-    return Chart("", f"{column}: characters", caption, _bars(bins, names), upright=True)
+    return _chart(f"{column}: characters", caption, _count_bins(bins, names), upright=True)
 
 
-def _score_chart(frame: pl.LazyFrame) -> Chart:
+def _score_chart(frame: pl.LazyFrame) -> dict[str, Any]:
     score = pl.col("score")
     scores = frame.select(score).filter(score.is_finite()).collect(engine="streaming")["score"]
     low, high, mean = scores.to_frame().select(low=score.min(), high=score.max(), mean=score.mean()).row(0)
     if low is None:
-        return Chart("", "score", "no finite scores", (), upright=True)
+        return _chart("score", "no finite scores", [], upright=True)
     width = (high - low) / MAX_BARS or 1.0
     bins = ((scores - low) / width).floor().clip(0, MAX_BARS - 1).cast(pl.Int64)
     names = [f"{low + index * width:.2f} to {low + (index + 1) * width:.2f}" for index in range(MAX_BARS)]
-    return Chart("", "score", f"{low:g} to {high:g}, mean {mean:.2f}", _bars(bins, names), upright=True)
+    return _chart("score", f"{low:g} to {high:g}, mean {mean:.2f}", _count_bins(bins, names), upright=True)
 
 
 def _round_width(width: float) -> int:
@@ -257,18 +232,25 @@ def _round_width(width: float) -> int:
     return int(next(step * power for step in (1, 2, 5, 10) if step * power >= width))
 
 
-def _bars(bins: pl.Series, names: Sequence[str]) -> tuple[Bar, ...]:
-    """A bar for each name. bins: the index of a name for each row."""
+def _count_bins(bins: pl.Series, names: Sequence[str]) -> list[tuple[str, int]]:
+    """The number of rows for each name. bins: the index of a name for each row."""
     counts = dict(bins.value_counts().iter_rows())
-    highest = max(counts.values())
-    return tuple(Bar(name, counts.get(index, 0), counts.get(index, 0) / highest) for index, name in enumerate(names))
+    return [(name, counts.get(index, 0)) for index, name in enumerate(names)]
 
 
-def _label_chart(task: tasks.Task, frame: pl.LazyFrame, column: str) -> Chart:
+def _label_chart(task: tasks.Task, frame: pl.LazyFrame, column: str) -> dict[str, Any]:
     counts = statistics.count_labels(frame, column)
     by_name = {_readable(label_name(task, label)): n for label, n in counts.items()}
     frequent = sorted(by_name.items(), key=lambda item: -item[1])
-    highest = frequent[0][1]
-    bars = [Bar(name, count, count / highest) for name, count in frequent[:MAX_LABELS]]
     omitted = f"; the {MAX_LABELS} most frequent are shown" if len(frequent) > MAX_LABELS else ""
-    return Chart("", column, f"distinct values: {len(by_name):,}{omitted}", tuple(bars), upright=False)
+    return _chart(column, f"distinct values: {len(by_name):,}{omitted}", frequent[:MAX_LABELS], upright=False)
+
+
+def _chart(what: str, caption: str, counts: Sequence[tuple[str, int]], *, upright: bool) -> dict[str, Any]:
+    """A bar chart. what: the column and its unit. counts: a name and a number for each bar, whose size is 0 to 1.
+
+    upright: vertical bars for lengths, horizontal ones for labels.
+    """
+    highest = max((count for _, count in counts), default=0)
+    bars = [{"name": name, "count": count, "size": count / highest} for name, count in counts]
+    return {"what": what, "caption": caption, "bars": bars, "upright": upright}

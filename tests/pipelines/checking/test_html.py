@@ -136,13 +136,12 @@ def test_each_row_is_in_one_bar_of_a_chart(tmp_path: Path) -> None:
     table = pl.DataFrame({"sentences": texts, "labels": labels})
     [result] = check_subsets(write_dataset(tmp_path / "set", {"default": {"test": table}}))
     lengths, clusters = html_report.section(result)["charts"]
-    assert sum(bar.count for bar in lengths.bars) == 1001
-    assert (lengths.bars[-1].count, lengths.bars[-1].name) == (5, "1,000 or more"), (
-        "the last bar counts all longer texts"
-    )
-    assert max(bar.size for bar in lengths.bars) == 1
-    assert (len(clusters.bars), clusters.bars[0].count) == (20, 34)
-    assert clusters.caption == "distinct values: 30; the 20 most frequent are shown"
+    assert sum(bar["count"] for bar in lengths["bars"]) == 1001
+    last = lengths["bars"][-1]
+    assert (last["count"], last["name"]) == (5, "1,000 or more"), "the last bar counts all longer texts"
+    assert max(bar["size"] for bar in lengths["bars"]) == 1
+    assert (len(clusters["bars"]), clusters["bars"][0]["count"]) == (20, 34)
+    assert clusters["caption"] == "distinct values: 30; the 20 most frequent are shown"
 
 
 def test_a_report_of_several_datasets_has_a_section_for_each(
@@ -208,7 +207,9 @@ LEAKING = {
 def test_a_leak_is_shown_with_the_rows_that_it_repeats_and_a_conflict_with_the_other_labels(tmp_path: Path) -> None:
     [result] = check_subsets(write_dataset(tmp_path / "set", LEAKING))
     found = {
-        (one["kind"], example.name): [(twin.name, *(value for _, value in twin.values)) for twin in example.twins]
+        (one["kind"], example["name"]): [
+            (twin["name"], *(value for _, value in twin["values"])) for twin in example["twins"]
+        ]
         for one in html_report.section(result)["findings"]
         for example in one["rows"]
     }
