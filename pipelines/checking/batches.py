@@ -51,24 +51,18 @@ def label_texts(labels: pl.Series) -> pl.Series:
 
     labels: numbers, booleans, strings, or lists of these, which become their sorted texts joined by commas. Null stays null.
     """
-    if isinstance(labels.dtype, pl.List):
-        rows = labels.to_frame("label").with_row_index("__row")
-        items = rows.explode("label", empty_as_null=True).drop_nulls()
-        joined = (
-            items.with_columns(label_texts(items["label"]))
-            .group_by("__row", maintain_order=True)
-            .agg(pl.col("label").sort().str.join(","))
-        )
-        lists = rows.select("__row", null=pl.col("label").is_null()).join(
-            joined, on="__row", how="left", maintain_order="left"
-        )
-        return lists.select(pl.when(~pl.col("null")).then(pl.col("label").fill_null("")).alias(labels.name)).to_series()
-    if labels.dtype == pl.Boolean:
-        labels = labels.cast(pl.Int64)
-    texts = labels.cast(pl.String).str.strip_chars()
-    numbers = texts.str.contains(r"^[+-]?\d+\.\d*$")
-    shortened = texts.str.strip_chars_end("0").str.strip_chars_end(".")
-    return texts.zip_with(~numbers, shortened) if numbers.any() else texts
+    return labels.to_frame("label").select(_as_text(pl.col("label"), labels.dtype).alias(labels.name)).to_series()
+
+
+def _as_text(label: pl.Expr, kind: Any) -> pl.Expr:
+    """A label of a type as text, as in label_texts."""
+    if isinstance(kind, pl.List):
+        return label.list.eval(_as_text(pl.element(), kind.inner)).list.drop_nulls().list.sort().list.join(",")
+    if kind == pl.Boolean:
+        label = label.cast(pl.Int64)
+    text = label.cast(pl.String).str.strip_chars()
+    shortened = text.str.strip_chars_end("0").str.strip_chars_end(".")
+    return pl.when(text.str.contains(r"^[+-]?\d+\.\d*$")).then(shortened).otherwise(text)
 
 
 BATCH_ROWS = 8192
@@ -160,8 +154,6 @@ def labels_frame(rows: list[int], values: list[Any]) -> pl.DataFrame:
     kept = [
         (row, value) for row, value in zip(rows, values, strict=True) if value is not None and type(value) is not dict
     ]
-    if not kept:
-        return pl.DataFrame(schema=LABEL_SCHEMA)
     values = [value for _, value in kept]
     kinds = {type(value) for value in values}
     if len(kinds) == 1 and kinds <= {str, float, bool}:
@@ -224,29 +216,24 @@ def _column_texts(file: str, rows: pl.Series, values: pl.Series, unread: Unread,
     """The texts of a column, without nulls and empty ones, with the columns of TEXT_SCHEMA; adds what is not read."""
     name, kind = values.name, values.dtype
     inner = kind.inner if isinstance(kind, pl.List | pl.Array) else kind
-    frame, column = pl.DataFrame({"row": rows, "text": values}), pl.lit(name)
-    if inner.is_nested():
-        collector = Collector()
-        for row, value in frame.iter_rows():
-            collector.add(row, name, value, is_text=is_text)
-        unread.update(collector.unread)
-        return collector.batch(file, 0).texts
-    if inner is not kind:
-        lists = pl.col("text").cast(pl.List(pl.String))
-        frame = frame.with_columns(lists).filter(pl.col("text").list.len() > 0)
-        frame = frame.with_columns(item=pl.int_ranges(0, pl.col("text").list.len(), dtype=pl.Int64))
-        frame = frame.explode("text", "item")
-        column = pl.concat_str(pl.lit(f"{name}["), pl.col("item").cast(pl.String), pl.lit("]"))
-    frame = frame.select("row", column=column, text=pl.col("text").cast(pl.String)).filter(pl.col("text") != "")
-    if not is_text:
-        has_words = frame["text"].str.contains(WORDS)
-        unread[name, "name"] += 0 if name in LABELS else int(frame["text"].filter(~has_words).str.len_bytes().sum())
-        frame = frame.filter(has_words)
-    if not frame["text"].str.contains(r"^[\[{]").any():
-        return frame
+    frame = pl.DataFrame({"row": rows, "text": values}).select("row", column=pl.lit(name), text="text")
+    if not inner.is_nested():
+        if inner is not kind:
+            lists = pl.col("text").cast(pl.List(pl.String))
+            frame = frame.with_columns(lists).filter(pl.col("text").list.len() > 0)
+            frame = frame.with_columns(item=pl.int_ranges(0, pl.col("text").list.len(), dtype=pl.Int64))
+            numbered = pl.concat_str(pl.lit(f"{name}["), pl.col("item").cast(pl.String), pl.lit("]"))
+            frame = frame.explode("text", "item").with_columns(column=numbered)
+        frame = frame.select("row", "column", pl.col("text").cast(pl.String)).filter(pl.col("text") != "")
+        if not is_text:
+            has_words = frame["text"].str.contains(WORDS)
+            unread[name, "name"] += 0 if name in LABELS else int(frame["text"].filter(~has_words).str.len_bytes().sum())
+            frame = frame.filter(has_words)
+        if not frame["text"].str.contains(r"^[\[{]").any():
+            return frame
     collector = Collector()
-    for row, column_name, text in frame.iter_rows():
-        collector.add(row, column_name, text, is_text=is_text)
+    for row, column, value in frame.iter_rows():
+        collector.add(row, column, value, is_text=is_text)
     unread.update(collector.unread)
     return collector.batch(file, 0).texts
 
@@ -254,7 +241,4 @@ def _column_texts(file: str, rows: pl.Series, values: pl.Series, unread: Unread,
 def _labels(rows: pl.Series, values: pl.Series) -> pl.DataFrame:
     if isinstance(values.dtype, pl.Struct | pl.Object | pl.Binary):
         return pl.DataFrame(schema=LABEL_SCHEMA)
-    if isinstance(values.dtype, pl.Categorical | pl.Enum):
-        values = values.cast(pl.String)
-    labels = label_texts(values).cast(pl.String)
-    return pl.DataFrame({"row": rows, "label": labels}, schema=LABEL_SCHEMA).drop_nulls()
+    return pl.DataFrame({"row": rows, "label": label_texts(values)}, schema=LABEL_SCHEMA).drop_nulls()
