@@ -9,10 +9,11 @@ import difflib
 import importlib
 import logging
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 from builders.benchmarks import TASKS, datasets_of_tasks, find_alias, fold
 from builders.errors import UsageError
@@ -21,6 +22,7 @@ from builders.spec import OTHER, TRAINING, VERSION, Dataset, Source, version_key
 ROOT = Path(__file__).parent
 FOLDERS = ("rumteb", "ateb", "other", "training")
 DECORATED = re.compile(r"^@dataset\((?:(?!^def ).*\n)+def ", re.MULTILINE)
+Item = TypeVar("Item")
 
 logger = logging.getLogger(__name__)
 
@@ -126,6 +128,23 @@ def resolve(names: Iterable[str]) -> list[tuple[Entry, str | None]]:
         if entry.dataset in chosen
         for version in sorted(chosen[entry.dataset], key=version_key) or (None,)
     ]
+
+
+def require_one(
+    name: str, found: Sequence[Item], describe: Callable[[Item], str], kind: str = "datasets", argument: str = ""
+) -> Item:
+    """What a name means, if that is one dataset. Raises UsageError with the names of the first 20 if it means several.
+
+    describe: returns the name of one. kind: what they are. argument: what precedes a name to choose it, such as `subset=`.
+    """
+    names = [describe(item) for item in found]
+    if len(names) > 1:
+        raise UsageError(
+            f"{name!r} means {len(names)} {kind}",
+            found=", ".join(names[:20]),
+            todo=f"name one of them: {argument}{names[0]!r}",
+        )
+    return found[0]
 
 
 def split_version(text: str) -> tuple[str, str | None]:

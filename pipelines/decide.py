@@ -134,7 +134,7 @@ def _find_published(definition: Definition, others: Sequence[Definition], option
     """Write which raw records the rows of a published copy are; returns 1 where some cannot be made from the raw source."""
     import tempfile
 
-    from builders.catalogue import needed_files
+    from builders.catalogue import needed_files, require_one
     from builders.spec import AS_PUBLISHED, RawFiles, published_key
     from pipelines.checking.columns import parse_column_map
     from pipelines.checking.datasets import ForeignOptions
@@ -145,9 +145,7 @@ def _find_published(definition: Definition, others: Sequence[Definition], option
     from pipelines.raw.locations import locate
 
     dataset, source, settings = definition.dataset, definition.source, command.raw_settings(options)
-    if others:
-        found = ", ".join(each.dataset.name for each in (definition, *others))
-        raise UsageError(f"{options.name!r} means several datasets", found=found, todo="name one of them")
+    require_one(options.name, [definition, *others], lambda each: each.dataset.name)
     if dataset.published is None:
         todo = f"its version {dataset.first} takes over the published rows"
         raise UsageError(f"{dataset.name} has no version {AS_PUBLISHED}", todo=todo)

@@ -11,7 +11,7 @@ import msgspec
 import polars as pl
 
 from builders import limits, tasks
-from builders.catalogue import Definition
+from builders.catalogue import Definition, require_one
 from builders.errors import ReleaseError, SourceError, UsageError
 from cards.kinds import KINDS, SAMPLE
 from cards.manifest import SEVERITIES, Finding, Manifest
@@ -261,7 +261,7 @@ def check_dataset(
     with reading_rows(files):
         datasets = read_datasets(files, options)
         if single:
-            _require_one(name, datasets)
+            require_one(name, datasets, lambda dataset: dataset.subset, "subsets", "subset=")
         return [check_foreign(path, name, dataset, options, language_sample) for dataset in datasets]
 
 
@@ -275,8 +275,8 @@ def check_tables(
     """
     with reading_frames(name):
         datasets = read_frames(tables, name, options)
-        _require_one(name, datasets)
-        return check_foreign(name, name, datasets[0], options, language_sample)
+        dataset = require_one(name, datasets, lambda dataset: dataset.subset, "subsets", "subset=")
+        return check_foreign(name, name, dataset, options, language_sample)
 
 
 @contextmanager
@@ -303,16 +303,6 @@ def read_frames(
     if not selected:
         raise UsageError(f"no subset {options.subsets[0]!r}", where=name, found=f"configs: {', '.join(tables)}")
     return read_tables(selected, name, {}, options, {})
-
-
-def _require_one(name: str, datasets: Sequence[ForeignDataset]) -> None:
-    if len(datasets) > 1:
-        subsets = [dataset.subset for dataset in datasets]
-        raise UsageError(
-            f"{name} has several subsets: check one at a time",
-            found=", ".join(subsets),
-            todo=f"name one: subset={subsets[0]!r}",
-        )
 
 
 def check_foreign(

@@ -83,14 +83,7 @@ def resolve_targets(name: str, output: Path) -> list[Target]:
 
 def resolve_target(name: str, output: Path) -> Target:
     """The one dataset that a name refers to, as resolve_targets does. Raises UsageError also for the name of several."""
-    first, *others = resolve_targets(name, output)
-    if others:
-        raise UsageError(
-            f"{name!r} means several datasets",
-            found=", ".join(target.name for target in (first, *others)),
-            todo="name one of them",
-        )
-    return first
+    return catalogue.require_one(name, resolve_targets(name, output), lambda target: target.name)
 
 
 def _names_like(path: Path) -> str | None:

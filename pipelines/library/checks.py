@@ -2,12 +2,11 @@
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TypeVar
 
 import polars as pl
 
@@ -20,7 +19,7 @@ from cards.kinds import SAMPLE
 from pipelines.checking.checks import CheckResult, check_release, check_tables, check_target
 from pipelines.checking.datasets import ForeignOptions, load_profiler, with_rules
 from pipelines.checking.frames import as_tables
-from pipelines.checking.targets import Target, resolve_targets
+from pipelines.checking.targets import Target, resolve_target
 from pipelines.checking.verdict import Verdict
 from pipelines.identity import ALLOWED, USUAL
 from pipelines.identity.datasets import Side, compare_datasets, read_target
@@ -29,8 +28,6 @@ from pipelines.library.records import Catalogue, CatalogueEntry, Check, Differen
 from pipelines.library.releases import Location, release_folders, require_names
 from pipelines.mteb_tasks.checking import PREFIX, check_task, resolve_tasks
 from pipelines.raw.pins import is_waiting
-
-Item = TypeVar("Item")
 
 
 def check(
@@ -80,11 +77,9 @@ def _check_task(name: str, options: ForeignOptions, language_sample: int | None)
     if given := [key for key in ("task", "languages", "columns", "scale") if getattr(options, key)]:
         what = "mteb says how its tasks are read"
         raise UsageError(what, where=name, found=", ".join(given), todo="leave out task, language, columns, scale")
-    [target] = require_one(name, resolve_tasks(name), "tasks", lambda target: target.name)
-    [result] = require_one(
-        name, check_task(target, options, language_sample=language_sample), "subsets", lambda one: one.report["subset"]
-    )
-    return result
+    target = catalogue.require_one(name, resolve_tasks(name), lambda target: target.name, "tasks")
+    results = check_task(target, options, language_sample=language_sample)
+    return catalogue.require_one(name, results, lambda result: result.report["subset"], "subsets", "subset=")
 
 
 @contextmanager
@@ -157,18 +152,10 @@ def find_target(name: str, output: Location | None) -> Target:
     if not name:  # as a path, it would be the current folder
         raise UsageError("an empty name", expected="a folder, a file, ORG/NAME@REVISION or a dataset")
     for folder_dir in release_folders(output):
-        [target] = require_one(name, resolve_targets(name, folder_dir), "datasets", lambda target: target.name)
+        target = resolve_target(name, folder_dir)
         if target.folder is None or target.folder.is_dir():
             break
     return target
-
-
-def require_one(name: str, found: Sequence[Item], kind: str, describe: Callable[[Item], str]) -> Sequence[Item]:
-    """What a name means. Raises UsageError where that is several."""
-    if len(found) > 1:
-        names = ", ".join(map(describe, found[:20]))
-        raise UsageError(f"{name!r} means {len(found)} {kind}", found=names, todo="name one of them")
-    return found
 
 
 def _as_check(result: CheckResult) -> Check:

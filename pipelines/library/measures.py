@@ -11,6 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from builders import tasks
+from builders.catalogue import require_one
 from builders.errors import UsageError
 from cards.scores import Scores
 from pipelines.checking.checks import read_frames, reading_frames
@@ -24,7 +25,7 @@ from pipelines.decontamination.engines import Engine
 from pipelines.decontamination.index_file import read_index_header
 from pipelines.decontamination.matching import MATCH_SCHEMA
 from pipelines.hub.published_indexes import find_index
-from pipelines.library.checks import as_python, as_texts, find_target, foreign_options, in_python, require_one
+from pipelines.library.checks import as_python, as_texts, find_target, foreign_options, in_python
 from pipelines.library.records import Release, ScanReport, ScoreReport
 from pipelines.library.releases import Location, release_folders
 from pipelines.process.resumable import scratch_folder
@@ -76,7 +77,7 @@ def score(
             what = "a model is evaluated on a release of this package"
             raise UsageError(what, where=read[0], todo="leave out model, for baselines")
         with reading_frames(read[0]):
-            [dataset] = require_one(read[0], read[2], "subsets", lambda each: each.subset)
+            dataset = require_one(read[0], read[2], lambda each: each.subset, "subsets", "subset=")
             return _score_rows(read[0], dataset)
 
 

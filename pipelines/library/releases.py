@@ -112,13 +112,7 @@ def _one_dataset(name: str) -> tuple[Definition, str]:
     Raises UsageError for a name of several datasets, which it lists.
     """
     require_names([name])
-    entries = catalogue.resolve([name])
-    if len(entries) > 1:
-        raise UsageError(
-            f"{name!r} means {len(entries)} datasets",
-            found=", ".join(entry.dataset for entry, _ in entries),
-            todo=f"name one of them: {entries[0][0].dataset!r}",
-        )
+    catalogue.require_one(name, catalogue.resolve([name]), lambda resolved: resolved[0].dataset)
     [pair] = catalogue.load_all([name])
     return pair
 

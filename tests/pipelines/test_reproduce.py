@@ -102,7 +102,7 @@ def test_a_release_on_the_hub_is_fetched_into_the_cache_that_is_named(
     ("arguments", "what"),
     [
         ([f"org/{TERRA}@v1.0.0", "--offline"], "a dataset on the Hub has to be downloaded, and --offline is set"),
-        (["rumteb"], "'rumteb' means several datasets"),
+        (["rumteb"], "'rumteb' means 23 datasets"),
         (["nowhere/at/all"], "no such folder"),
     ],
     ids=["offline", "group", "folder"],

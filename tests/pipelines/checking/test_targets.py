@@ -138,7 +138,7 @@ def test_a_name_of_the_catalogue_means_a_release_below_the_folder_of_releases(tm
     [
         ("cedr@2.0.0", ["cedr@2.0.0 has not been built", "embedding-datasets build cedr@2.0.0", "--releases DIR"]),
         ("cedr@9.9.9", ["has no version '9.9.9'", "1.0.0"]),
-        ("rubq@1.0.0", ["'rubq@1.0.0' means several datasets", "rubq-reranking, rubq-retrieval"]),
+        ("rubq@1.0.0", ["'rubq@1.0.0' means 2 datasets", "rubq-reranking, rubq-retrieval"]),
         ("terrra", ["no source, dataset or group is named 'terrra'", "terra"]),
         ("here/there", ["no such folder", "cedr@1.0.0"]),
     ],

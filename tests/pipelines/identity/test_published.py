@@ -288,7 +288,7 @@ def test_a_file_that_has_no_keys_or_too_many_is_an_error_in_words(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ("geo_reviews --published org/copy", "'geo_reviews' means several datasets"),
+        ("geo_reviews --published org/copy", "'geo_reviews' means 2 datasets"),
         ("cedr --published org/copy", "cedr-classification has no version 0.1.0"),
         (f"{NAME} --published org/copy --offline", "has to be downloaded, and --offline is set"),
         (f"{NAME} --published org/copy --device cuda", "--device is for models, not for --published"),

@@ -132,7 +132,7 @@ def test_a_wrong_option_is_a_usage_error(options: dict[str, Any], text: str) -> 
 def test_several_subsets_are_a_choice_to_make(tmp_path: Path) -> None:
     tables = {"en": {"train": pl.DataFrame(ROWS)}, "ru": {"train": pl.DataFrame(ROWS)}}
     for data in (tables, write_dataset(tmp_path, tables)):
-        with pytest.raises(UsageError, match="several subsets") as raised:
+        with pytest.raises(UsageError, match="means 2 subsets") as raised:
             ed.check(data)
         assert raised.value.found == "en, ru"
         assert {finding.config for finding in ed.check(data, subset="ru").findings} == {"ru"}
