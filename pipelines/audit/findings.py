@@ -172,7 +172,7 @@ def list_rows(
     if rows.is_empty():
         return pl.DataFrame()
     table = found.tables[found.finding.split]
-    values = _with_free_names(_values(table, rows["position"]))
+    values = _with_free_names(rows_at(table, rows["position"]))
     notes = rows.drop(ROW_COLUMNS, strict=False)
     names = name_rows(table, rows["position"], hashes.get(found.finding.split))
     listed = rows.select(names, **head).hstack(notes).hstack(values)
@@ -182,7 +182,7 @@ def list_rows(
     parts = []
     for part in numbered.partition_by("twin_split", maintain_order=True):
         split = part["twin_split"][0]
-        values = _values(found.tables[split], part["twin"]).rename(lambda column: f"twin {column}")
+        values = rows_at(found.tables[split], part["twin"]).rename(lambda column: f"twin {column}")
         names = name_rows(found.tables[split], part["twin"], hashes.get(split))
         parts.append(part.select("__order", "twin_split", names.alias("twin")).hstack(values))
     return listed.hstack(pl.concat(parts, how="diagonal").sort("__order").drop("__order"))
@@ -206,8 +206,8 @@ def _with_free_names(values: pl.DataFrame) -> pl.DataFrame:
     return values.rename({name: f"{name}_" for name in OWN_COLUMNS if name in values.columns})
 
 
-def _values(table: pl.LazyFrame, positions: pl.Series) -> pl.DataFrame:
-    """The rows at some positions, in their order; positions may repeat or be null."""
+def rows_at(table: pl.LazyFrame, positions: pl.Series) -> pl.DataFrame:
+    """The rows at some positions, in the order of the positions, which may repeat or be null."""
     asked = pl.DataFrame({POSITION: positions.cast(pl.UInt32)})
     rows = asked.join(read_rows(table, positions), on=POSITION, how="left", maintain_order="left")
     return rows.drop(POSITION)

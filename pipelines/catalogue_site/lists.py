@@ -35,13 +35,12 @@ import polars as pl
 from cards.manifest import Manifest
 from pipelines.audit.findings import (
     OWN_COLUMNS,
-    POSITION,
     FindingRows,
     hash_rows,
     hash_values,
     list_rows,
     name_rows,
-    read_rows,
+    rows_at,
 )
 from pipelines.audit.tables import JUDGED_TABLES, Frames, row_id
 from pipelines.release.comparison import (
@@ -382,7 +381,7 @@ def _rows(table: pl.LazyFrame, positions: pl.Series) -> Iterator[tuple[str, int,
     """Name, position and values of the rows at some positions, in that order."""
     hashes = _name_hashes(table)
     for start in range(0, positions.len(), BATCH_ROWS):
-        batch = positions.slice(start, BATCH_ROWS).cast(pl.UInt32).rename(POSITION)
-        rows = batch.to_frame().join(read_rows(table, batch), on=POSITION, how="left", maintain_order="left")
-        for name, (position, *values) in zip(name_rows(table, batch, hashes), rows.iter_rows(), strict=True):
-            yield name, position, values
+        batch = positions.slice(start, BATCH_ROWS)
+        rows = rows_at(table, batch).iter_rows()
+        for name, position, values in zip(name_rows(table, batch, hashes), batch, rows, strict=True):
+            yield name, position, list(values)

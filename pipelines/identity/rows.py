@@ -18,14 +18,14 @@ from typing import Any
 import polars as pl
 
 from builders.shaping.folding import fold_text_1
+from pipelines.audit.findings import EXAMPLES, POSITION, rows_at
 from pipelines.audit.tables import count_rows
 from pipelines.checking.columns import is_list
 from pipelines.checking.layouts import FIRST, JUDGED, POSITIVE, QUERY, SECOND
 from pipelines.checking.layouts import TEXT as TEXT_NAMES
+from pipelines.release.comparison import KEYS
 
-EXAMPLES = 5
-POSITION, WHOLE, TEXT, ID, FOLDED, COPY = "__position", "__whole", "__text", "__id", "__folded", "__copy"
-IDS = (("id",), ("query-id", "corpus-id"), ("query-id",))
+WHOLE, TEXT, ID, FOLDED, COPY = "__whole", "__text", "__id", "__folded", "__copy"
 # Names of columns that hold the texts of a task; others may hold texts too, but say something about these.
 TEXTS = {*TEXT_NAMES, *FIRST, *SECOND, *QUERY, *POSITIVE, "sentences", "negatives"}
 JUDGEMENTS = {*JUDGED, "label_text", "id", "_id", "query-id", "corpus-id", "corpus-ids"}  # what holds no text
@@ -112,7 +112,7 @@ class Common:
     @property
     def ids(self) -> tuple[str, ...]:
         """The columns that name a row."""
-        return next((names for names in IDS if set(names) <= self.types.keys()), ())
+        return next((names for names in KEYS if set(names) <= self.types.keys()), ())
 
 
 def common_columns(old: pl.LazyFrame, new: pl.LazyFrame) -> Common:
@@ -208,11 +208,11 @@ def _with_folded(frame: pl.LazyFrame, left: pl.DataFrame, common: Common) -> pl.
         pl.col(name).list.eval(fold_text_1(pl.element())) if is_list(common.types[name]) else fold_text_1(pl.col(name))
         for name in common.texts
     ]
-    rows = _rows_at(frame, left[POSITION]).select(POSITION, pl.struct(folded).hash(0).alias(FOLDED))
+    rows = _select_rows(frame, left[POSITION]).select(POSITION, pl.struct(folded).hash(0).alias(FOLDED))
     return left.join(rows.collect(engine="streaming"), on=POSITION)
 
 
-def _rows_at(frame: pl.LazyFrame, positions: pl.Series) -> pl.LazyFrame:
+def _select_rows(frame: pl.LazyFrame, positions: pl.Series) -> pl.LazyFrame:
     return frame.with_row_index(POSITION).join(positions.alias(POSITION).to_frame().lazy(), on=POSITION, how="semi")
 
 
@@ -321,7 +321,7 @@ def _differing_columns(
     pairs = pairing.pairs.filter(pl.col("stage") > 0)
     for frame, side in ((old, "old"), (new, "new")):
         hashes = [pl.struct(name).hash(0).alias(f"{side}_{name}") for name in common.types]
-        rows = _rows_at(frame, pairs[side]).select(pl.col(POSITION).alias(side), *hashes)
+        rows = _select_rows(frame, pairs[side]).select(pl.col(POSITION).alias(side), *hashes)
         pairs = pairs.join(rows.collect(engine="streaming"), on=side)
     differs = {name: pl.col(f"old_{name}") != pl.col(f"new_{name}") for name in common.types}
     counts = pairs.select(**{name: condition.sum() for name, condition in differs.items()}).row(0, named=True)
@@ -347,6 +347,7 @@ def _examples(
 ) -> dict[str, list[dict[str, Any]]]:
     """The first rows that were removed, added and changed, as in TableDifference."""
     first = own.head(EXAMPLES)
+    olds, news = rows_at(old, first["old"]), rows_at(new, first["new"])
     shown = {*common.texts, *common.ids}
     changed = [
         {
@@ -354,15 +355,8 @@ def _examples(
             for name in after
             if name in shown or before[name] != after[name]
         }
-        for before, after in zip(_read_rows(old, first["old"]), _read_rows(new, first["new"]), strict=True)
+        for before, after in zip(olds.to_dicts(), news.to_dicts(), strict=True)
     ]
-    removed, added = (
-        _read_rows(frame, left.head(EXAMPLES)) for frame, left in ((old, pairing.removed), (new, pairing.added))
-    )
+    removed = rows_at(old, pairing.removed.head(EXAMPLES)).to_dicts()
+    added = rows_at(new, pairing.added.head(EXAMPLES)).to_dicts()
     return {"changed": changed, "removed": removed, "added": added}
-
-
-def _read_rows(frame: pl.LazyFrame, positions: pl.Series) -> list[dict[str, Any]]:
-    """The rows at some positions, in that order."""
-    rows = {row.pop(POSITION): row for row in _rows_at(frame, positions).collect(engine="streaming").to_dicts()}
-    return [rows[position] for position in positions]

@@ -15,12 +15,11 @@ import polars as pl
 
 from cards.manifest import Manifest, Table
 from cards.statistics import read_statistics, to_json
-from pipelines.audit.findings import POSITION, read_rows
+from pipelines.audit.findings import EXAMPLES, POSITION, rows_at
 from pipelines.audit.tables import count_rows
 from pipelines.release.folder import STATISTICS, require_manifest, scan_table
 from pipelines.release.ledger import LedgerTable
 
-EXAMPLES = 5
 KEYS = (("id",), ("query-id", "corpus-id"), ("query-id",))
 HASH, COPY = "__hash", "__copy"
 
@@ -202,11 +201,11 @@ def _examples(match: RowMatch, key: tuple[str, ...]) -> dict[str, list[Any]] | N
     """The first rows that differ, as in Change; None for tables without a common column."""
     if not match.comparable:
         return None
-    changed = match.changed
+    changed = match.changed.head(EXAMPLES)
     return {
-        "added": _rows(match.new, match.added),
-        "removed": _rows(match.old, match.removed),
-        "changed": _pairs(_rows(match.old, changed["old"]), _rows(match.new, changed["new"]), key),
+        "added": rows_at(match.new, match.added.head(EXAMPLES)).to_dicts(),
+        "removed": rows_at(match.old, match.removed.head(EXAMPLES)).to_dicts(),
+        "changed": _pairs(rows_at(match.old, changed["old"]), rows_at(match.new, changed["new"]), key),
     }
 
 
@@ -232,19 +231,12 @@ def _row_hashes(frame: pl.LazyFrame, key: tuple[str, ...], common: list[str]) ->
     return rows.collect(engine="streaming").sort(POSITION)
 
 
-def _rows(frame: pl.LazyFrame, positions: pl.Series) -> list[dict[str, Any]]:
-    """The rows at the first few positions, in that order."""
-    first = positions.head(EXAMPLES)
-    rows = {row.pop(POSITION): row for row in read_rows(frame, first).to_dicts()}
-    return [rows[position] for position in first]
-
-
-def _pairs(olds: list[dict[str, Any]], news: list[dict[str, Any]], key: tuple[str, ...]) -> list[dict[str, Any]]:
+def _pairs(olds: pl.DataFrame, news: pl.DataFrame, key: tuple[str, ...]) -> list[dict[str, Any]]:
     """The key of each row, and [old, new] of each column that differs."""
     return [
         {name: new[name] for name in key}
         | {name: [old[name], new[name]] for name in new if name in old and old[name] != new[name]}
-        for old, new in zip(olds, news, strict=True)
+        for old, new in zip(olds.to_dicts(), news.to_dicts(), strict=True)
     ]
 
 
