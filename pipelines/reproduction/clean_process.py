@@ -23,7 +23,6 @@ from pipelines.process.files import write_atomically
 from pipelines.process.stages import show_stages
 from pipelines.process.workers import hold_interrupts
 from pipelines.raw.settings import RawSettings
-from pipelines.reproduction.plan import Rebuild
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from pipelines.reproduction.clean_process import run; run()"
@@ -53,12 +52,6 @@ class Job:
     def release_dir(self) -> Path:
         """The folder of the release that it builds."""
         return Path(self.folder, "outputs", self.dataset, self.version)
-
-
-def make_job(rebuild: Rebuild, folder: Path) -> Job:
-    """The job for a rebuild in a folder."""
-    name, parts = rebuild.definition.dataset.name, (rebuild.splits, rebuild.golden, rebuild.limit, rebuild.partial)
-    return Job(name, rebuild.version, *parts, str(folder.absolute()), terminal.verbosity())
 
 
 def clean_environment() -> dict[str, str]:

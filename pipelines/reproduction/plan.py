@@ -7,7 +7,6 @@ fetched, its paths not opened, its module not imported. Only a commit in hex and
 import re
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -205,20 +204,14 @@ def _link_files(rebuild: Rebuild, settings: RawSettings, folder: Path) -> Iterat
             )
             continue
         stored = file if found.raw.member is None else stored_file(file)
-        _link(found.raw.path, folder / source.name / stored.name)
+        link = folder / source.name / stored.name
+        link.parent.mkdir(parents=True, exist_ok=True)
+        if not link.exists():  # as an archive does that several files are in
+            try:
+                link.symlink_to(found.raw.path.resolve())
+            except OSError:  # the system allows no links
+                shutil.copyfile(found.raw.path, link)
         yield None
-
-
-def _link(target: Path, link: Path) -> None:
-    """Link a file, or copy it where the system allows no links."""
-    link.parent.mkdir(parents=True, exist_ok=True)
-    with suppress(FileExistsError):  # an archive that several files are in
-        try:
-            link.symlink_to(target.resolve())
-        except FileExistsError:
-            raise
-        except OSError:
-            shutil.copyfile(target, link)
 
 
 def _missing_file(error: SourceError, name: str, expected: str | None) -> SourceError:

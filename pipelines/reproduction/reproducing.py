@@ -14,13 +14,14 @@ from cards import markdown
 from cards.manifest import Manifest
 from pipelines.build_report.records import error_to_json
 from pipelines.checking.text import changes_page
+from pipelines.process import terminal
 from pipelines.process.resumable import scratch_folder
 from pipelines.process.stages import stage
 from pipelines.process.tables import fact, table, wrap
 from pipelines.raw.settings import RawSettings
 from pipelines.release import fingerprint, folder
 from pipelines.release.comparison import Change, FirstDifference, compare_tables, find_first_difference
-from pipelines.reproduction.clean_process import Job, build_in_clean_process, make_job
+from pipelines.reproduction.clean_process import Job, build_in_clean_process
 from pipelines.reproduction.plan import (
     COMMIT_KEY,
     OTHER_VERSION,
@@ -134,7 +135,8 @@ def reproduce(
         if problems:
             other = any(problem.todo == OTHER_VERSION for problem in problems)
             return replace(known, problems=tuple(problems), needs_other_version=other)
-        job = make_job(rebuild, scratch)
+        name, parts = rebuild.definition.dataset.name, (rebuild.splits, rebuild.golden, rebuild.limit, rebuild.partial)
+        job = Job(name, rebuild.version, *parts, str(scratch.absolute()), terminal.verbosity())
         try:
             build(job)
         except DatasetError as error:
