@@ -22,11 +22,6 @@ CONVERSION_ERRORS = (TypeError, ValueError, NotImplementedError)  # PyArrow's er
 EXPECTED = "a frame of polars or pandas, a datasets.Dataset, or {split: frame}, or {config: {split: frame}}"
 
 
-def is_frame(value: object) -> bool:
-    """Whether a value is one table of a library that is known here."""
-    return _class_name(value) is not None and not isinstance(value, Mapping)
-
-
 def as_tables(data: object) -> Tables:
     """Tables by config and split: from one frame, from {split: frame}, or from {config: {split: frame}}.
 
@@ -34,7 +29,7 @@ def as_tables(data: object) -> Tables:
 
     Raises UsageError for anything else, for an iterable dataset, and for a frame that polars cannot hold.
     """
-    if is_frame(data):
+    if _class_name(data):
         return {"default": {str(getattr(data, "split", None) or SPLIT): _as_lazy(data, "the frame")}}
     if not isinstance(data, Mapping) or not data:
         raise UsageError("not a dataset", found=_describe(data), expected=EXPECTED)
@@ -89,16 +84,13 @@ def _as_lazy(value: Any, where: str) -> pl.LazyFrame:
 
 def _convert(name: str, value: Any) -> pl.LazyFrame:
     match name:
-        case "polars.LazyFrame":
-            return cast("pl.LazyFrame", value)
         case "pandas.DataFrame":
-            frame: pl.DataFrame = pl.from_pandas(value)  # without its index
-            return frame.lazy()
+            value = pl.from_pandas(value)  # without its index
         case "datasets.Dataset":
-            return cast("pl.DataFrame", value.with_format(None).to_polars()).lazy()
+            value = value.with_format(None).to_polars()
         case "pyarrow.Table":
-            return cast("pl.DataFrame", pl.from_arrow(value)).lazy()
-    return cast("pl.DataFrame", value).lazy()
+            value = pl.from_arrow(value)
+    return cast("pl.LazyFrame", value.lazy())
 
 
 def _unreadable(where: str, value: Any, reason: str) -> UsageError:
