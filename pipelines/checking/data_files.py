@@ -452,7 +452,7 @@ def _below(folder: Path) -> list[Path]:
 
 def _local_file(base: Path, path: Path, kind: Kind) -> DataFile | None:
     relative, root = path.relative_to(base).as_posix(), base if kind == "folder" else path
-    if not is_text(str(path)):
+    if any("\ud800" <= character <= "\udfff" for character in str(path)):  # a name may hold any bytes
         raise UsageError("the name of a file is not UTF-8", where=str(path), todo="rename the file")
     try:
         return describe_file(path, path.as_posix(), relative, _identity(path), root, is_named=kind == "file")
@@ -463,11 +463,6 @@ def _local_file(base: Path, path: Path, kind: Kind) -> DataFile | None:
             found=error.strerror or str(error),
             todo="see that it exists and that you may read it",
         ) from error
-
-
-def is_text(text: str) -> bool:
-    """Whether a text is valid Unicode: names of files may hold any bytes."""
-    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _identity(path: Path) -> str:
