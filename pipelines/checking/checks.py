@@ -1,8 +1,7 @@
 """Checks a release against its manifest, and audits the rows of releases and of any other dataset."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import polars as pl
 
 from builders import limits, tasks
 from builders.catalogue import Definition, require_one
-from builders.errors import ReleaseError, SourceError, UsageError
+from builders.errors import ReleaseError, UsageError
 from cards.kinds import KINDS, SAMPLE
 from cards.manifest import SEVERITIES, Finding, Manifest
 from pipelines.audit import integrity, quality
@@ -28,6 +27,7 @@ from pipelines.checking.datasets import (
     find_files,
     read_datasets,
     read_tables,
+    reading_frames,
     reading_rows,
     with_rules,
 )
@@ -35,7 +35,6 @@ from pipelines.checking.salvage import at_own_locations, audit_foreign
 from pipelines.checking.targets import Fetched, Target, dataset_name, define_release, locate_target
 from pipelines.checking.verdict import judge
 from pipelines.process import installation
-from pipelines.process.safe_text import first_line
 from pipelines.release import fingerprint, folder
 from pipelines.release.finding_files import reported_before
 from pipelines.release.loading import find_loading_faults
@@ -277,15 +276,6 @@ def check_tables(
         datasets = read_frames(tables, name, options)
         dataset = require_one(name, datasets, lambda dataset: dataset.subset, "subsets", "subset=")
         return check_foreign(name, name, dataset, options, language_sample)
-
-
-@contextmanager
-def reading_frames(name: str) -> Iterator[None]:
-    """While the rows of tables in memory are read, raise a SourceError for what cannot be read. name: of the tables."""
-    try:
-        yield
-    except pl.exceptions.PolarsError as error:
-        raise SourceError("cannot read the rows of a table", where=name, found=first_line(error)) from error
 
 
 def read_frames(

@@ -41,6 +41,7 @@ from pipelines.checking.columns import (
 from pipelines.checking.data_files import Location, Tables, all_paths, list_files, resolve_tables, split_of_file
 from pipelines.checking.formats import NAMES, extension, find_dialect, scan_files, unreadable_file
 from pipelines.checking.layouts import translate
+from pipelines.process.safe_text import first_line
 from pipelines.release.resolution import CARD, Files
 from pipelines.scores.results import require_packages
 
@@ -88,6 +89,15 @@ def reading_rows(files: DatasetFiles) -> Iterator[None]:
         yield
     except (pl.exceptions.PolarsError, OSError) as error:
         raise unreadable_file([files.folder / path for path in all_paths(files.tables)], error) from error
+
+
+@contextmanager
+def reading_frames(name: str) -> Iterator[None]:
+    """While the rows of tables are read, raise a SourceError for what cannot be read. name: of the tables."""
+    try:
+        yield
+    except pl.exceptions.PolarsError as error:
+        raise SourceError("cannot read the rows of a table", where=name, found=first_line(error)) from error
 
 
 def find_shared_files(dataset_dir: Path, files: Files) -> dict[Location, Location]:

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from builders import tasks
-from builders.errors import DatasetError, ReleaseError, SourceError, UsageError
+from builders.errors import DatasetError, ReleaseError, UsageError
 from cards.manifest import Manifest
 from pipelines.audit.tables import count_rows
 from pipelines.checking.columns import is_list, rename_columns
@@ -23,12 +23,12 @@ from pipelines.checking.datasets import (
     ForeignOptions,
     find_files,
     read_tables,
+    reading_frames,
 )
 from pipelines.checking.formats import scan_files
 from pipelines.checking.targets import Target, locate_target, resolve_target
 from pipelines.identity import USUAL
 from pipelines.identity.rows import Common, TableDifference, common_columns, compare_rows
-from pipelines.process.safe_text import first_line
 from pipelines.process.stages import stage
 from pipelines.release.comparison import compare_figures
 from pipelines.release.folder import (
@@ -101,13 +101,8 @@ def compare_datasets(a: Side, b: Side, options: ForeignOptions, allowed: Sequenc
         enumerate(pairs), key=lambda item: _has_judgements(item[1])
     ):  # texts first: then ids are known
         location = "/".join(pair.new or pair.old or ())
-        with stage(location):
-            try:
-                difference = _compare(pair, exchanged)
-            except pl.exceptions.PolarsError as error:
-                raise SourceError(
-                    "cannot read the rows of a table", where=f"{a.name}, {b.name}: {location}", found=first_line(error)
-                ) from error
+        with stage(location), reading_frames(f"{a.name}, {b.name}: {location}"):
+            difference = _compare(pair, exchanged)
         renamed = pair.old and pair.new and pair.old != pair.new
         found[number] = replace(difference, old="/".join(pair.old or ())) if renamed else difference
     tables = [found[number] for number in range(len(pairs))]

@@ -14,9 +14,9 @@ from builders import tasks
 from builders.catalogue import require_one
 from builders.errors import UsageError
 from cards.scores import Scores
-from pipelines.checking.checks import read_frames, reading_frames
+from pipelines.checking.checks import read_frames
 from pipelines.checking.corpora import open_corpus
-from pipelines.checking.datasets import ForeignDataset, ForeignOptions
+from pipelines.checking.datasets import ForeignDataset, ForeignOptions, reading_frames
 from pipelines.checking.frames import as_tables
 from pipelines.checking.salvage import audit_foreign
 from pipelines.checking.targets import define_release, read_dataset
