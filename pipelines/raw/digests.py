@@ -42,14 +42,6 @@ class Digest:
         return f"sha256 {self.sha256}{blob}, {self.bytes:,} bytes"
 
 
-@dataclass(frozen=True)
-class _CachedDigest:
-    """The content of one file of the digest cache. of: the state of the file when it was hashed, as `_file_state` gives it."""
-
-    of: dict[str, Any]
-    digest: Digest
-
-
 class Hasher:
     """Computes the digests of bytes that arrive in chunks.
 
@@ -139,19 +131,25 @@ def _cache_path(cache: Path, state: dict[str, Any]) -> Path:
 
 
 def _read_cached(path: Path, state: dict[str, Any]) -> Digest | None:
+    """The digest in a file of the digest cache, which also holds the state of the file when it was hashed."""
     try:
-        cached = msgspec.json.decode(path.read_bytes(), type=_CachedDigest)
+        hashed_state, digest = msgspec.json.decode(path.read_bytes(), type=tuple[dict[str, Any], Digest])
     except (OSError, *INVALID_JSON):
         return None
-    return cached.digest if cached.of == state else None
+    return digest if hashed_state == state else None
 
 
 def _write_cached(path: Path, state: dict[str, Any], digest: Digest) -> None:
+    _write_if_possible(path, json.dumps([state, asdict(digest)]))
+
+
+def _write_if_possible(path: Path, content: str | bytes) -> None:
+    """Write a file of the cache. Where that is not possible, the next command computes the content again."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, json.dumps(asdict(_CachedDigest(state, digest))))
+        write_atomically(path, content)
     except OSError:
-        pass  # the next command hashes the file again
+        pass
 
 
 def default_cache() -> Path:
@@ -172,12 +170,7 @@ def read_cached(name: str) -> bytes | None:
 
 def write_cached(name: str, content: bytes) -> None:
     """Cache what can be computed again, with its SHA-256 in a line before it. Does nothing where the cache cannot be written."""
-    path = default_cache() / name
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
-    except OSError:
-        pass
+    _write_if_possible(default_cache() / name, hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
 
 
 @contextmanager

@@ -113,8 +113,8 @@ def test_a_git_blob_id_missing_in_the_cache_is_computed(raw_settings: RawSetting
         b"{",
         b"[]",
         b"null",
-        b'{"of": 1}',
-        b'{"of": {}, "digest": {"sha256": 1}}',
+        b"[1]",
+        b'[{}, {"sha256": 1}]',
         b"\xff",
         {"sha256": None, "bytes": 3},
     ],
@@ -124,7 +124,7 @@ def test_a_damaged_cache_entry_is_ignored(raw_settings: RawSettings, damage: byt
     with_old_timestamp(write_local(raw_settings))
     locate_file(BY_HAND, raw_settings)
     (entry,) = raw_settings.digest_cache.iterdir()
-    whole = json.dumps(json.loads(entry.read_bytes()) | {"digest": damage}) if isinstance(damage, dict) else damage
+    whole = json.dumps([json.loads(entry.read_bytes())[0], damage]) if isinstance(damage, dict) else damage
     entry.write_bytes(whole.encode() if isinstance(whole, str) else whole)
     assert locate_file(BY_HAND, raw_settings).verified
 
