@@ -6,11 +6,11 @@ import io
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 import platformdirs
@@ -70,10 +70,16 @@ class Hasher:
 def hash_content(content: bytes | Path) -> Digest:
     """All digests of a file, given as its content or its path."""
     with io.BytesIO(content) if isinstance(content, bytes) else content.open("rb") as stream:
-        hasher = Hasher(len(content) if isinstance(content, bytes) else content.stat().st_size)
-        while chunk := stream.read(CHUNK):
-            hasher.update(chunk)
-    return hasher.digest()
+        return hash_stream(stream, len(content) if isinstance(content, bytes) else content.stat().st_size).digest()
+
+
+def hash_stream(stream: IO[bytes], blob_size: int | None, advance: Callable[[int], object] = lambda _: None) -> Hasher:
+    """Hash the rest of a stream. blob_size: as for Hasher. advance: called with the size of each chunk."""
+    hasher = Hasher(blob_size)
+    while chunk := stream.read(CHUNK):
+        hasher.update(chunk)
+        advance(len(chunk))
+    return hasher
 
 
 def hash_file(raw: Raw, cache: Path, *, git_blob: bool = False) -> Digest:
@@ -104,12 +110,8 @@ def cache_digest(raw: Raw, cache: Path, digest: Digest) -> None:
 
 
 def _hash(raw: Raw, size: int | None, *, git_blob: bool) -> Digest:
-    hasher = Hasher(size if git_blob else None)
     with open_raw(raw, as_stored=True) as stream, progress_bar(f"checking {raw.name}", size, delay=1) as bar:
-        while chunk := stream.read(CHUNK):
-            hasher.update(chunk)
-            bar.update(len(chunk))
-    return hasher.digest()
+        return hash_stream(stream, size if git_blob else None, bar.update).digest()
 
 
 def _file_state(raw: Raw) -> dict[str, Any]:

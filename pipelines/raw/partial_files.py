@@ -15,7 +15,7 @@ import msgspec
 
 from cards.manifest import INVALID_JSON
 from pipelines.process.files import write_atomically
-from pipelines.raw.digests import CHUNK, Digest, Hasher
+from pipelines.raw.digests import Digest, Hasher, hash_stream
 from pipelines.raw.pins import Pin
 
 
@@ -146,8 +146,5 @@ class PartialFile:
         return FileVersion(note.etag, note.modified, note.commit), note.total
 
     def _hash_content(self, total: int | None) -> Hasher:
-        hasher = Hasher(total if self.pin.git_blob else None)
         with self.path.open("rb") as stream:
-            while chunk := stream.read(CHUNK):
-                hasher.update(chunk)
-        return hasher
+            return hash_stream(stream, total if self.pin.git_blob else None)
