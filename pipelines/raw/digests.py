@@ -207,16 +207,11 @@ def disk_errors(name: str, target: Path) -> Iterator[None]:
         target.parent.mkdir(parents=True, exist_ok=True)
         yield
     except OSError as error:
-        raise disk_error(name, target, error) from error
-
-
-def disk_error(name: str, target: Path, error: OSError) -> SourceError:
-    """The error for a file of the cache that cannot be written."""
-    if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
-        return unusable_cache_error(target.parent, error)
-    return SourceError(
-        f"{name}: the disk is full",
-        where=str(target.parent),
-        found=error.strerror,
-        todo="free some space, or set EMBEDDING_DATASETS_CACHE to a directory on a larger disk; the next run resumes",
-    ).of_this_machine()
+        if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
+            raise unusable_cache_error(target.parent, error) from error
+        raise SourceError(
+            f"{name}: the disk is full",
+            where=str(target.parent),
+            found=error.strerror,
+            todo="free some space, or set EMBEDDING_DATASETS_CACHE to a directory on a larger disk; the next run resumes",
+        ).of_this_machine() from error
