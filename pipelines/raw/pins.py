@@ -136,11 +136,6 @@ def describe_content(head: bytes, size: int) -> str:
     return f"{_content_type(head)} of {format_size(size)}"
 
 
-def is_html(head: bytes) -> bool:
-    """Whether a file begins like an HTML page."""
-    return _content_type(head) == "an HTML page"
-
-
 def _content_type(head: bytes) -> str:
     text, tar = head.removeprefix(b"\xef\xbb\xbf").lstrip().lower(), ((b"ustar", "a tar archive"),)
     for start, signatures in ((head, SIGNATURES), (head[257:], tar), (text, TEXT_SIGNATURES)):
@@ -258,7 +253,7 @@ def require_content(name: str, where: str, head: bytes, digest: Digest, pin: Pin
 
 def placeholder_error(name: str, where: str, head: bytes, size: int, *, todo: str) -> SourceError | None:
     """The error for a web page or a git-lfs pointer in place of a file, which is recognised without a digest; else None."""
-    page = is_html(head) and not name.lower().endswith((".html", ".htm"))
+    page = _content_type(head) == "an HTML page" and not name.lower().endswith((".html", ".htm"))
     if not page and not head.startswith(LFS_POINTER):
         return None
     return SourceError(
