@@ -58,11 +58,6 @@ def describe() -> str:
     return f"{DISTRIBUTION} {version()}{shown}"
 
 
-def golden_samples() -> Path:
-    """The folder of the golden samples, `<source>/raw/<file>`."""
-    return ROOT / "tests" / "golden" if is_checkout() else ROOT / "pipelines" / "golden"
-
-
 def _git_commit(root: Path) -> str | None:
     command = ["git", "--no-optional-locks", "status", "--porcelain=v2", "--branch", "--", *CODE]
     # A hook of git sets variables that name another repository.

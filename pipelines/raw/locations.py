@@ -483,7 +483,8 @@ def _record(request: FileRequest, digest: Digest) -> None:
         record_entry(request.name, LockEntry(digest.sha256, digest.bytes, digest.commit), lock_files)
 
 
-GOLDEN = installation.golden_samples()
+# The folder of the golden samples, `<source>/raw/<file>`.
+GOLDEN = installation.ROOT / ("tests/golden" if installation.is_checkout() else "pipelines/golden")
 
 
 def missing_golden_files(source: Source, keys: Iterable[str], golden: Path) -> list[Gap]:
