@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -72,7 +71,6 @@ def _ask(method: str, url: str, token: str | None) -> httpx.Response | str:
 
 NEEDED = ("polars", "pyarrow", "datasets", "huggingface_hub")
 OPTIONAL = {"mteb": "only to evaluate models on releases"}
-OLDEST_PYTHON = (3, 11)
 LITTLE_DISK, NO_DISK = 25 * 10**9, 10**9  # bytes: for all datasets (docs/first-contact.md), and for any
 
 ROLES = {"read": "may read", "write": "may read and write", "fineGrained": "fine-grained: may do what its settings say"}
@@ -121,10 +119,8 @@ def gated_files() -> dict[str, RawFile]:
 
 
 def _python() -> Line:
-    version, wanted = platform.python_version(), ".".join(map(str, OLDEST_PYTHON))
-    if sys.version_info < OLDEST_PYTHON:
-        return Line("python", "problem", version, f"use Python {wanted} or later")
-    return Line("python", "ok", f"{version}, {platform.system()} {platform.machine()}, {os.cpu_count()} processors")
+    system = f"{platform.system()} {platform.machine()}"
+    return Line("python", "ok", f"{platform.python_version()}, {system}, {os.cpu_count()} processors")
 
 
 def _packages() -> Iterator[Line]:
