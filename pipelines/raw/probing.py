@@ -297,11 +297,6 @@ class ProbedFile:
     bytes: int | None = None
     page: str | None = None
 
-    @property
-    def source(self) -> str:
-        """The name of its source."""
-        return self.name.partition("/")[0]
-
 
 def probe_files(
     files: Iterable[tuple[Source, RawFile]],
@@ -324,7 +319,11 @@ def probe_files(
     results = asyncio.run(_probe_all(questions.values(), patience or ProbePatience(), advance))
     answered = dict(zip(questions, results, strict=True))
     _write_memory(memory_path, memory, questions, answered)
-    return [_probed(name, file, questions.get(name), answered.get(name)) for name, (_, file) in stored.items()]
+    return [
+        _probed(file, questions[name], *answered[name]) if name in questions
+        else ProbedFile(name, None, Judgement("by hand"))
+        for name, (_, file) in stored.items()
+    ]  # fmt: skip
 
 
 def count_asked(files: Iterable[tuple[Source, RawFile]]) -> int:
@@ -347,17 +346,12 @@ def _question(
     return Question(name, url, pin, on_hub, hub_token() if on_hub else None, before)
 
 
-def _probed(
-    name: str, file: RawFile, question: Question | None, answered: tuple[Answer | None, Judgement] | None
-) -> ProbedFile:
+def _probed(file: RawFile, question: Question, answer: Answer | None, judgement: Judgement) -> ProbedFile:
     location = file.location
-    if question is None or answered is None:
-        return ProbedFile(name, None, Judgement("by hand"))
-    answer, judgement = answered
     page = f"{HUB}/datasets/{location.repo}" if isinstance(location, Hub) else None
     if isinstance(location, Hub) and location.gated and answer and answer.status in {401, 403}:
         judgement = Judgement("gated", f"status {answer.status}")
-    return ProbedFile(name, question.url, judgement, answer.bytes if answer else None, page)
+    return ProbedFile(question.name, question.url, judgement, answer.bytes if answer else None, page)
 
 
 def _read_memory(path: Path) -> dict[str, Remembered]:
@@ -450,7 +444,7 @@ def to_json(file: ProbedFile) -> dict[str, Any]:
 def _paragraph(file: ProbedFile) -> tuple[str, State, str]:
     """What the files of one paragraph have in common: the source and the state, and the name where each differs."""
     state = file.judgement.state
-    return file.source, state, "" if state in ALIKE else file.name
+    return file.name.partition("/")[0], state, "" if state in ALIKE else file.name
 
 
 def _problem(source: str, files: Sequence[ProbedFile], memory: Path) -> list[str]:
