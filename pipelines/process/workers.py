@@ -147,33 +147,23 @@ def _start(work: Callable[[Any], Any]) -> _Worker:
 
 
 def _serve(pipe: Connection, work: Callable[[Any], Any], verbose: int) -> None:
-    """Answer each piece that comes from the pipe with a result or an error, until the pipe is closed."""
-    prepare_worker(verbose)
-    with clean_termination(), suppress(EOFError, BrokenPipeError):
-        while True:
-            piece, result, failure = pipe.recv(), None, None
-            try:
-                result = work(piece)
-            except Exception as error:  # noqa: BLE001  raised again in the parent
-                failure = error
-            pipe.send((result, failure))
+    """Answer each piece that comes from the pipe with a result or an error, until the pipe is closed.
 
-
-def prepare_worker(verbose: int = 0) -> None:
-    """Prepare a process of a pool: it logs as its parent does, and ends when the parent asks for it (SIGTERM) or is gone.
-
-    verbose: as for configure_logging. A worker draws no progress: its terminal is that of its parent and of the other workers.
+    It logs as its parent does, but draws no progress: its terminal is that of its parent and of the other workers. It
+    cleans up and ends when the parent asks for it (SIGTERM) or is gone. verbose: as for configure_logging.
     """
     configure_logging(verbose, progress=False)
     threading.Thread(target=_end_with_parent, name="end with parent", daemon=True).start()
-
-
-@contextmanager
-def clean_termination() -> Iterator[None]:
-    """In a worker, let SIGTERM end the block with an exception that cleans up, and then the process."""
     interrupts.handle_signals(signal.SIGTERM)
     try:
-        yield
+        with suppress(EOFError, BrokenPipeError):
+            while True:
+                piece, result, failure = pipe.recv(), None, None
+                try:
+                    result = work(piece)
+                except Exception as error:  # noqa: BLE001  raised again in the parent
+                    failure = error
+                pipe.send((result, failure))
     except SystemExit:
         interrupts.end_process(interrupts.TERMINATED)
     finally:
@@ -228,6 +218,6 @@ def set_environment(values: Mapping[str, str]) -> Iterator[None]:
 def _end_with_parent() -> None:
     """Wait for the end of the parent: the system closes its end of a pipe, also after SIGKILL."""
     parent = parent_process()
-    assert parent is not None, "prepare_worker() is called in a worker"
+    assert parent is not None, "only workers wait for their parent"
     connection.wait([parent.sentinel])
     os.kill(os.getpid(), signal.SIGTERM)
