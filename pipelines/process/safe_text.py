@@ -63,28 +63,22 @@ def _user_tokens() -> list[str]:
 
 
 class SafeOutput:
-    """Writes only safe text to a text stream, and is used in its place. An error names the stream, as one of a file does."""
+    """Writes only safe text to a text stream, and is used in its place. An error names the stream, as one of a file does.
+
+    trusted: the stream itself, for what was made safe and then got colours.
+    """
 
     def __init__(self, stream: TextIO, name: str) -> None:
-        self._stream = stream
+        self.trusted = stream
         self._name = name
 
     def __getattr__(self, attribute: str) -> object:
-        return getattr(self._stream, attribute)
-
-    @property
-    def trusted(self) -> TextIO:
-        """The stream itself, for what was made safe and then got colours."""
-        return self._stream
-
-    def isatty(self) -> bool:
-        """Whether the stream is a terminal."""
-        return self._stream.isatty()
+        return getattr(self.trusted, attribute)
 
     def write(self, text: str) -> int:
         """Write a text, made safe."""
         try:
-            self._stream.write(safe_text(text))
+            self.trusted.write(safe_text(text))
         except OSError as error:
             raise OSError(error.errno, error.strerror, self._name) from error
         return len(text)
@@ -92,6 +86,6 @@ class SafeOutput:
     def flush(self) -> None:
         """Write what is buffered."""
         try:
-            self._stream.flush()
+            self.trusted.flush()
         except OSError as error:
             raise OSError(error.errno, error.strerror, self._name) from error
