@@ -68,9 +68,16 @@ def parser() -> argparse.ArgumentParser:
     from builders.benchmarks import BENCHMARKS
     from builders.tasks import EVALUATED
 
+    names = {name.lower(): name for name in EVALUATED}  # in lower case: the case of a name does not matter
     arguments = command.parser("new", "Begin a dataset, and list what it lacks until it is finished.", EXAMPLES)
     arguments.add_argument("name", metavar="NAME", help="of the source: lower-case letters, digits, underscores")
-    arguments.add_argument("--task", type=_task, metavar="TASK", help=f"the task type: {', '.join(EVALUATED)}")
+    arguments.add_argument(
+        "--task",
+        type=lambda text: names.get(text.lower(), text),
+        choices=EVALUATED,
+        metavar="TASK",
+        help=f"the task type: {', '.join(EVALUATED)}",
+    )
     arguments.add_argument("--benchmark", choices=BENCHMARKS, help="the benchmark it belongs to (default: none)")
     arguments.add_argument(
         "--file", default="records.jsonl", metavar="FILE", help="the raw file, .jsonl or .csv (default: records.jsonl)"
@@ -86,16 +93,6 @@ def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespa
     name = options.file
     if Path(name).name != name or not name.strip(".") or '"' in name or not name.isprintable():
         arguments.error(f"--file is the name of a file, without folders: {name!r}")
-
-
-def _task(text: str) -> str:
-    """The name of a task type, whatever its case."""
-    from builders.tasks import EVALUATED
-
-    names = {name.lower(): name for name in EVALUATED}
-    if text.lower() not in names:
-        raise argparse.ArgumentTypeError(f"one of {', '.join(names.values())}, not {text!r}")
-    return names[text.lower()]
 
 
 def _show_files(plan: Plan, files: Sequence[str], *, dry_run: bool) -> None:
