@@ -17,16 +17,20 @@ share one of the first 2 of each (prefix filtering; Bayardo et al. 2007, Xiao et
 sets share a number of their prefixes. An example is a text that a template made. All such texts share the shingles of the
 template, but the rarest of each are its own words: it is compared only with texts that share some of these. A prefix
 may have frequent numbers all the same. So a set is compared with at most MAX_NEIGHBOURS sets for each number of its prefix, the
-nearest first, and with none after the first that is nearly the same.
+nearest first, and with none after the first that is nearly the same. The sets are in a file: those of a million candidates would
+take gigabytes of memory.
 
 Texts with the same words in another order are found by the sum of the numbers of their words, then by their sorted folded words.
 
 All numbers differ between versions of polars: never store them.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import chain
+from io import BufferedRandom
+from itertools import chain, pairwise
 
 import numpy as np
 import polars as pl
@@ -38,6 +42,7 @@ from cards.kinds import MIN_SHARED_PERCENT, SHINGLE_CHARACTERS, SHINGLE_WORDS
 from pipelines.audit.copies.shingles import (
     FACTORS,
     Array,
+    Numbers,
     Ragged,
     combine_kinds,
     hash_runs,
@@ -61,7 +66,8 @@ BATCH_ROWS = 20_000  # rows read at a time
 ROW_BITS = 9
 EXACT_ROWS = 1 << ROW_BITS  # texts whose shingles are computed at a time
 PAIR_BITS = 14
-COMPARED_PAIRS = 1 << PAIR_BITS  # at a time
+COMPARED_PAIRS = 1 << PAIR_BITS  # at a time, at most
+AT_ONCE = 1 << 20  # numbers of sets in memory at a time, about
 MAX_NEIGHBOURS = 50
 COUNTER_BITS = 20  # numbers are counted by their first bits: an estimate of their frequency is enough
 SET_BITS, NUMBER_BITS = 24, 40  # of a uint64 that holds a set and a number
@@ -71,19 +77,42 @@ CLASSES = np.unique([base << power >> 2 for power in range(2, 40) for base in (4
 
 @dataclass(frozen=True)
 class Sets:
-    """Sets of numbers, in the order of their rows.
+    """What is in memory of sets of numbers, in the order of their rows. `Stored` has the numbers.
 
-    rows: the row that each belongs to. columns: for each text of a row, the numbers (uint64) of each set, none of them twice, and
-    none in two columns. texts: a number for each set, the same if its texts are. has_letters, is_long: for each set and each of
-    its texts, whether the numbers are those of letters, and whether the text is long. Two long texts are compared by their words,
-    never by their letters.
+    rows: the row that each belongs to. texts: a number for each set, the same if its texts are. has_letters, is_long: for each
+    set and each of its texts, whether the numbers are those of letters, and whether the text is long. Two long texts are compared
+    by their words, never by their letters.
     """
 
     rows: Array
-    columns: tuple[Ragged, ...]
     texts: Array
     has_letters: Array
     is_long: Array
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The numbers (uint64) of sets, for one text of a row: none twice in a set, none for two texts of a row.
+
+    file: has those of each set behind those of the one before. offsets: of each set in numbers, and the end of the last.
+    """
+
+    file: BufferedRandom
+    offsets: Numbers
+
+    def take(self, sets: Array) -> Ragged:
+        """The numbers of some sets, in this order."""
+        own, places = np.unique(sets, return_inverse=True)
+        # Sets that are side by side are read at once.
+        is_first = np.append(True, own[1:] != own[:-1] + 1)[: len(own)]
+        starts, stops = self.offsets[own[is_first]], self.offsets[own[np.roll(is_first, -1)] + 1]
+        values = np.empty((stops - starts).sum(), np.uint64)
+        unread = values.data.cast("B")
+        for start, size in zip((8 * starts).tolist(), (8 * (stops - starts)).tolist(), strict=True):
+            self.file.seek(start)
+            self.file.readinto(unread[:size])
+            unread = unread[size:]
+        return take_rows(Ragged(values, offsets_from_lengths(self.offsets[own + 1] - self.offsets[own])), places)
 
 
 def find_near_duplicates(
@@ -96,19 +125,25 @@ def find_near_duplicates(
     found in that split: the first that is the same after folding, else another near-duplicate, else the first with the same words
     in another order), all uint32, is_same (after folding) and is_reordered, without repeats of row and split, sorted by both.
     """
-    with stage("near-duplicates", total=len(splits), unit="rows") as advance:
-        rows, bands, bags = compute_bands(counted(read_batches(frame.select(**texts)), advance))
-    with stage("near-duplicates: selecting candidates"):
-        is_compared = compared.to_numpy()[rows]
-        candidates = candidate_rows(rows[is_compared], bands[is_compared])
-    with stage("near-duplicates: reading candidates", total=len(candidates), unit="rows") as advance:
-        sets = _read_sets(frame, texts, candidates, advance)
-    with stage("near-duplicates: comparing candidates"):
-        similar = join_similar(sets, splits.to_numpy()).with_columns(is_reordered=pl.lit(value=False))
+    candidates, bags = _find_candidates(frame.select(**texts), compared.to_numpy())
+    with ExitStack() as stack:
+        files = [stack.enter_context(tempfile.TemporaryFile()) for _ in texts]
+        with stage("near-duplicates: reading candidates", total=len(candidates), unit="rows") as advance:
+            sets, stored = _store_sets(frame.select(**texts), candidates, files, advance)
+        with stage("near-duplicates: comparing candidates"):
+            similar = join_similar(sets, stored, splits.to_numpy()).with_columns(is_reordered=pl.lit(value=False))
     with stage("near-duplicates: comparing words in any order"):
         reordered = _find_reordered(frame.select(**texts), splits, np.flatnonzero(compared.to_numpy()), bags)
     reordered = reordered.join(similar, on=["row", "split"], how="anti")
     return pl.concat([similar, reordered]).sort("row", "split")
+
+
+def _find_candidates(frame: pl.LazyFrame, compared: Array) -> tuple[Array, Array]:
+    """The rows that may be near-duplicates, ascending; and for each row what compute_bands says of its words in any order."""
+    with stage("near-duplicates", total=len(compared), unit="rows") as advance:
+        rows, bands, bags = compute_bands(counted(read_batches(frame), advance))
+    with stage("near-duplicates: selecting candidates"):
+        return candidate_rows(rows, bands, compared[rows]), bags
 
 
 def _find_reordered(frame: pl.LazyFrame, splits: pl.Series, compared: Array, bags: Array) -> pl.DataFrame:
@@ -147,7 +182,18 @@ def compute_bands(batches: Iterable[pl.DataFrame]) -> tuple[Array, Array, Array]
         bands.append(batch_bands)
         bags.append(batch_bags)
         start += len(batch_bags)
-    return np.concatenate(rows), np.concatenate(bands), np.concatenate(bags)
+    return _join(rows), _join(bands), _join(bags)
+
+
+def _join(parts: list[Array]) -> Array:
+    """The arrays as one. Each is dropped once it is copied, so that the memory of all is needed once."""
+    stop = sum(map(len, parts))
+    joined: Array = np.empty((stop, *parts[0].shape[1:]), parts[0].dtype)
+    while parts:
+        part = parts.pop()
+        joined[stop - len(part) : stop] = part
+        stop -= len(part)
+    return joined
 
 
 def _compute_batch(batch: pl.DataFrame) -> tuple[Array, Array, Array]:
@@ -174,14 +220,15 @@ def band_numbers(shingles: Ragged) -> Array:
     return (numbers >> np.uint64(32)).astype(np.uint32)
 
 
-def candidate_rows(rows: Array, bands: Array) -> Array:
-    """The rows, ascending, that agree with another row in enough bands.
+def candidate_rows(rows: Array, bands: Array, is_compared: Array) -> Array:
+    """The rows, ascending, that agree with another row in enough bands. rows, bands: what `compute_bands` returns.
 
-    rows, bands: what `compute_bands` returns, or some of it.
+    is_compared: for each of these, whether it is compared at all.
     """
+    compared = np.flatnonzero(is_compared)
     is_candidate, in_large_groups = np.zeros(len(rows), np.bool_), np.zeros(len(rows), np.int64)
     for band in range(BANDS):
-        order = np.argsort(bands[:, band], kind="stable")
+        order = compared[np.argsort(bands[compared, band], kind="stable")]
         numbers = bands[order, band]
         distance = DISTANCES.stop
         in_large_groups[order[_has_equal(numbers, distance)]] += 1
@@ -214,21 +261,29 @@ def _has_equal(numbers: Array, distance: int) -> Array:
     return np.cumsum(change[:-1]) > 0
 
 
-def _read_sets(frame: pl.LazyFrame, texts: Mapping[str, pl.Expr], rows: Array, advance: Callable[[int], None]) -> Sets:
-    """The shingles of some rows, as the definition has them: a set for each choice of kinds that its texts have."""
-    batches = counted(read_rows(frame.select(**texts), rows), advance)
-    chunks = (chunk for batch in batches for chunk in batch.iter_slices(EXACT_ROWS))
-    empty = _shingle_sets(pl.DataFrame(schema={"__row": pl.UInt32} | dict.fromkeys(texts, pl.String)))
-    parts = [empty, *(map_in_order(_shingle_sets, chunks) if len(rows) else ())]
-    order = np.argsort(np.concatenate([part.rows for part in parts]), kind="stable")
-    columns = [stack_rows(column) for column in zip(*(part.columns for part in parts), strict=True)]
-    return Sets(
-        np.concatenate([part.rows for part in parts])[order],
-        tuple(take_rows(column, order) for column in columns),
-        np.concatenate([part.texts for part in parts])[order],
-        np.concatenate([part.has_letters for part in parts])[order],
-        np.concatenate([part.is_long for part in parts])[order],
+def _store_sets(
+    frame: pl.LazyFrame, rows: Array, files: Sequence[BufferedRandom], advance: Callable[[int], None]
+) -> tuple[Sets, list[Stored]]:
+    """The shingles of some rows, as the definition has them: a set for each choice of kinds that its texts have.
+
+    frame: the texts. files: for the numbers of each text of a row.
+    """
+    chunks = (chunk for batch in counted(read_rows(frame, rows), advance) for chunk in batch.iter_slices(EXACT_ROWS))
+    empty = pl.DataFrame(schema={"__row": pl.UInt32, **frame.collect_schema()})
+    parts, lengths = list[Sets](), [list[Numbers]() for _ in files]
+    for part, columns in chain([_shingle_sets(empty)], map_in_order(_shingle_sets, chunks) if len(rows) else ()):
+        parts.append(part)
+        for file, column, of_column in zip(files, columns, lengths, strict=True):
+            file.write(column.values.data)
+            of_column.append(column.lengths)
+    offsets = [offsets_from_lengths(np.concatenate(of_column)) for of_column in lengths]
+    sets = Sets(
+        np.concatenate([part.rows for part in parts]),
+        np.concatenate([part.texts for part in parts]),
+        np.concatenate([part.has_letters for part in parts]),
+        np.concatenate([part.is_long for part in parts]),
     )
+    return sets, list(map(Stored, files, offsets))
 
 
 def read_rows(frame: pl.LazyFrame, rows: Array) -> Iterator[pl.DataFrame]:
@@ -241,8 +296,8 @@ def read_rows(frame: pl.LazyFrame, rows: Array) -> Iterator[pl.DataFrame]:
         start = stop
 
 
-def _shingle_sets(batch: pl.DataFrame) -> Sets:
-    """The sets of up to EXACT_ROWS rows. batch: the column __row, and columns of texts."""
+def _shingle_sets(batch: pl.DataFrame) -> tuple[Sets, list[Ragged]]:
+    """The sets of up to EXACT_ROWS rows, and the numbers for each text. batch: the column __row, and columns of texts."""
     folded = batch.select("__row", fold_text_1(pl.exclude("__row")))
     texts = folded.drop("__row").hash_rows().to_numpy()
     rows = folded["__row"].to_numpy().astype(np.int64)
@@ -252,8 +307,10 @@ def _shingle_sets(batch: pl.DataFrame) -> Sets:
     chosen = np.concatenate([own for own, _, _ in choices])
     has_letters = np.concatenate([np.tile(np.array(kinds) == 1, (len(own), 1)) for own, kinds, _ in choices])
     columns = zip(*(parts for _, _, parts in choices), strict=True)
-    shingles = tuple(stack_rows(column) for column in columns)
-    return Sets(rows[chosen], shingles, texts[chosen], has_letters, is_long[chosen])
+    order = np.argsort(chosen, kind="stable")
+    chosen, has_letters = chosen[order], has_letters[order]
+    sets = Sets(rows[chosen], texts[chosen], has_letters, is_long[chosen])
+    return sets, [take_rows(stack_rows(column), order) for column in columns]
 
 
 def exact_shingles(texts: pl.Series, salt: int) -> tuple[Array, list[tuple[Array, Ragged]]]:
@@ -282,7 +339,7 @@ def _without_repeats(rows: Ragged) -> Ragged:
 
 @dataclass(frozen=True)
 class _Postings:
-    """The numbers of all prefixes, sorted by number, then by set.
+    """The numbers that are in more than one prefix, sorted by number, then by set.
 
     keys: number and set. sets: the set. positions: that of the number in the set. sizes: of each set.
     """
@@ -293,7 +350,7 @@ class _Postings:
     sizes: Array
 
 
-def join_similar(sets: Sets, split_of_row: Array) -> pl.DataFrame:
+def join_similar(sets: Sets, stored: Sequence[Stored], split_of_row: Array) -> pl.DataFrame:
     """The rows with a set that is nearly the same as one of an earlier row, for each split that has such a row.
 
     split_of_row: the number of the split of each row, ascending. Returns the columns row, split, earlier (the row found in that
@@ -301,14 +358,14 @@ def join_similar(sets: Sets, split_of_row: Array) -> pl.DataFrame:
     split.
     """
     schema = {"row": pl.UInt32, "split": pl.UInt32, "earlier": pl.UInt32, "is_same": pl.Boolean}
-    postings = _index_prefixes(join_rows(sets.columns))
+    postings = _index_prefixes(stored)
     parts = [pl.DataFrame(schema=schema)]
     split_of_set = split_of_row[sets.rows]
     for split in np.unique(split_of_set):
         first, stop = np.searchsorted(split_of_set, [split, split + 1])
         match = _find_same(sets, first, stop)
         is_same = match >= 0
-        _find_similar(sets, postings, first, stop, match)
+        _find_similar(sets, stored, postings, (first, stop), match)
         rows = np.flatnonzero(match >= 0)
         found = {"row": rows, "split": np.full(len(rows), split), "earlier": match[rows], "is_same": is_same[rows]}
         parts.append(pl.DataFrame(found, schema=schema))
@@ -326,25 +383,54 @@ def _find_same(sets: Sets, first: int, stop: int) -> Array:
     return match
 
 
-def _index_prefixes(wholes: Ragged) -> _Postings:
-    values, sizes = wholes.values, wholes.lengths
-    counters = (values >> np.uint64(64 - COUNTER_BITS)).astype(np.int64)
-    counts = np.bincount(counters, minlength=1 << COUNTER_BITS)[counters]
-    classes = np.searchsorted(CLASSES, counts, "right").astype(np.uint64)
-    owners = np.repeat(np.arange(len(sizes), dtype=np.uint64), sizes)
-    keys = np.sort(owners << NUMBER_BITS | classes << np.uint64(32) | values >> np.uint64(32))
-    positions = np.arange(len(keys)) - np.repeat(wholes.offsets[:-1], sizes)
-    prefixes = sizes - -(-MIN_SHARED_PERCENT * sizes // 100) + 1
-    in_prefix = positions < np.repeat(prefixes, sizes)
-    keys, positions = keys[in_prefix], positions[in_prefix]
-    owners = keys >> np.uint64(NUMBER_BITS)
-    keys = keys << np.uint64(SET_BITS) | owners
-    order = np.argsort(keys, kind="stable")
-    return _Postings(keys[order], owners[order].astype(np.int64), positions[order], sizes)
+def _index_prefixes(stored: Sequence[Stored]) -> _Postings:
+    counts = np.zeros(1 << COUNTER_BITS, np.int64)
+    for _, wholes in _read_wholes(stored):
+        counts += np.bincount(_counters(wholes.values), minlength=len(counts))
+    keys, positions, sizes = [np.empty(0, np.uint64)], [np.empty(0, np.uint32)], [np.empty(0, np.int64)]
+    for first, wholes in _read_wholes(stored):
+        lengths = wholes.lengths
+        classes = np.searchsorted(CLASSES, counts[_counters(wholes.values)], "right").astype(np.uint64)
+        owners = np.repeat(np.arange(first, first + len(lengths), dtype=np.uint64), lengths)
+        ordered = np.sort(owners << NUMBER_BITS | classes << np.uint64(32) | wholes.values >> np.uint64(32))
+        places = np.arange(len(ordered)) - np.repeat(wholes.offsets[:-1], lengths)
+        prefixes = lengths - -(-MIN_SHARED_PERCENT * lengths // 100) + 1
+        in_prefix = places < np.repeat(prefixes, lengths)
+        ordered = ordered[in_prefix]
+        keys.append(ordered << np.uint64(SET_BITS) | ordered >> np.uint64(NUMBER_BITS))
+        positions.append(places[in_prefix].astype(np.uint32))
+        sizes.append(lengths)
+    every = _join(keys)
+    order = np.argsort(every, kind="stable")
+    every = every[order]
+    numbers = every >> np.uint64(SET_BITS)
+    is_repeated = np.append(False, numbers[1:] == numbers[:-1])[: len(numbers)]
+    is_shared = is_repeated | np.append(is_repeated[1:], False)[: len(numbers)]
+    every, places = every[is_shared], _join(positions)[order[is_shared]]
+    owners = (every & np.uint64((1 << SET_BITS) - 1)).astype(np.int64)
+    return _Postings(every, owners, places.astype(np.int64), np.concatenate(sizes))
 
 
-def _find_similar(sets: Sets, postings: _Postings, first: int, stop: int, match: Array) -> None:
-    """For each row without a match, write into it an earlier row with a set from `first` to `stop` that is nearly the same."""
+def _read_wholes(stored: Sequence[Stored]) -> Iterator[tuple[int, Ragged]]:
+    """The numbers of sets for all texts of a row together, some sets at a time, and the first of these sets."""
+    for first, stop in pairwise(_borders(np.sum([of_text.offsets for of_text in stored], axis=0)).tolist()):
+        yield first, join_rows([of_text.take(np.arange(first, stop)) for of_text in stored])
+
+
+def _borders(offsets: Numbers) -> Numbers:
+    """Where to divide rows with these offsets so that a part has about AT_ONCE values, from the first row to behind the last."""
+    return np.unique(np.append(np.searchsorted(offsets, np.arange(0, offsets[-1], AT_ONCE)), len(offsets) - 1))
+
+
+def _counters(numbers: Array) -> Numbers:
+    return (numbers >> np.uint64(64 - COUNTER_BITS)).astype(np.int64)
+
+
+def _find_similar(
+    sets: Sets, stored: Sequence[Stored], postings: _Postings, bounds: tuple[int, int], match: Array
+) -> None:
+    """For each row without a match, write into it an earlier row with a set between the bounds that is nearly the same."""
+    first, stop = bounds
     numbers = postings.keys >> np.uint64(SET_BITS) << np.uint64(SET_BITS)
     entries = np.flatnonzero(postings.sets >= first)
     lowest = np.searchsorted(postings.keys, numbers[entries] | np.uint64(first))
@@ -361,7 +447,7 @@ def _find_similar(sets: Sets, postings: _Postings, first: int, stop: int, match:
         while len(pairs):  # the nearest set of each first; the others only if it is different
             later, earlier = pairs >> SET_BITS, pairs & (1 << SET_BITS) - 1
             is_nearest = np.append(later[1:] != later[:-1], True)
-            near = _compare_pairs(sets, earlier[is_nearest], later[is_nearest])
+            near = _compare_pairs(stored, earlier[is_nearest], later[is_nearest])
             match[sets.rows[later[is_nearest][near]]] = sets.rows[earlier[is_nearest][near]]
             pairs = pairs[~is_nearest & (match[sets.rows[later]] < 0)]
 
@@ -379,14 +465,14 @@ def _promising_pairs(sets: Sets, postings: _Postings, entries: Array, others: Ar
     return np.unique(later[may_match] << SET_BITS | earlier[may_match])
 
 
-def _compare_pairs(sets: Sets, earlier: Array, later: Array) -> Array:
-    """Whether pairs of sets share enough numbers in every column."""
+def _compare_pairs(stored: Sequence[Stored], earlier: Array, later: Array) -> Array:
+    """Whether pairs of sets share enough numbers for each text."""
+    lengths = np.sum([np.diff(of_text.offsets)[pairs] for of_text in stored for pairs in (earlier, later)], axis=0)
+    borders = np.union1d(_borders(offsets_from_lengths(lengths)), np.arange(0, len(earlier), COMPARED_PAIRS))
     parts = [np.empty(0, np.bool_)]
-    for start in range(0, len(earlier), COMPARED_PAIRS):
-        one, other = (pairs[start : start + COMPARED_PAIRS] for pairs in (earlier, later))
-        parts.append(
-            np.all([_share_enough(take_rows(column, one), take_rows(column, other)) for column in sets.columns], 0)
-        )
+    for start, stop in pairwise(borders.tolist()):
+        one, other = earlier[start:stop], later[start:stop]
+        parts.append(np.all([_share_enough(of_text.take(one), of_text.take(other)) for of_text in stored], 0))
     return np.concatenate(parts)
 
 

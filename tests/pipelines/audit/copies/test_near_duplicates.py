@@ -4,6 +4,7 @@ import os
 import random
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from builders.shaping.folding import fold_text_1
 from pipelines.audit.copies import near_duplicates
-from pipelines.audit.copies.near_duplicates import Sets, find_near_duplicates
+from pipelines.audit.copies.near_duplicates import find_near_duplicates
 from pipelines.audit.copies.shingles import LONG_TEXT_WORDS, OVERLAP_WORDS, SHINGLE_CHARACTERS, SHINGLE_WORDS
 from tests.support.paths import ROOT
 
@@ -200,7 +201,7 @@ def test_all_near_duplicates_among_texts_of_one_template_are_found() -> None:
 def test_a_text_is_compared_with_a_limited_number_of_earlier_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     compared: list[int] = []
 
-    def compare(_: Sets, earlier: list[int], later: list[int]) -> npt.NDArray[np.bool_]:
+    def compare(_: object, earlier: list[int], later: list[int]) -> npt.NDArray[np.bool_]:
         compared.append(len(later))
         return np.zeros(len(earlier), np.bool_)
 
@@ -222,7 +223,30 @@ def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(near_duplicates, "EXACT_ROWS", 4)
     monkeypatch.setattr(near_duplicates, "CHUNK_ROWS", 3)
     monkeypatch.setattr(near_duplicates, "COMPARED_PAIRS", 5)
+    monkeypatch.setattr(near_duplicates, "AT_ONCE", 50)
     assert find_matches(texts) == whole != []
+
+
+def test_many_candidates_take_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(near_duplicates, "AT_ONCE", 1 << 14)
+    rng = random.Random(7)
+    lexicon = ["".join(rng.choices("абвгдежзик", k=6)) for _ in range(400)]
+    texts: list[str] = []
+    for _ in range(200):
+        words = rng.choices(
+            lexicon, k=70
+        )  # each text has the shingles of its letters, 480 numbers of 8 bytes, and of its words
+        texts += [" ".join([*words[:place], rng.choice(lexicon), *words[place + 1 :]]) for place in range(4)]
+
+    def peak(count: int) -> int:
+        find_matches(texts[:count])
+        tracemalloc.start()
+        find_matches(texts[:count])
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return most
+
+    assert peak(800) - peak(160) < 640 * 480 * 8
 
 
 def test_an_empty_table_has_no_near_duplicates() -> None:
