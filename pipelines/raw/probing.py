@@ -319,11 +319,11 @@ def probe_files(
     results = asyncio.run(_probe_all(questions.values(), patience or ProbePatience(), advance))
     answered = dict(zip(questions, results, strict=True))
     _write_memory(memory_path, memory, questions, answered)
+    by_hand = Judgement("by hand")
     return [
-        _probed(file, questions[name], *answered[name]) if name in questions
-        else ProbedFile(name, None, Judgement("by hand"))
+        _probed(file, questions[name], *answered[name]) if name in questions else ProbedFile(name, None, by_hand)
         for name, (_, file) in stored.items()
-    ]  # fmt: skip
+    ]
 
 
 def count_asked(files: Iterable[tuple[Source, RawFile]]) -> int:
