@@ -131,5 +131,6 @@ def number_table(rows: Sequence[Sequence[str]], width: int) -> list[str]:
 
 
 def cut_middle(name: str, length: int, end: int = 10) -> str:
-    """A name of at most `length` characters: of a longer one, its beginning and its last `end` characters."""
+    """A name of at most `length` (5 or more) characters: of a longer one, its beginning and at most `end` of its last ones."""
+    end = min(end, length - 4)
     return name if len(name) <= length else f"{name[: length - end - 3]}...{name[-end:]}"

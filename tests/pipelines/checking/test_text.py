@@ -11,7 +11,7 @@ from cards.evidence import Quote
 from cards.kinds import FOLDED_DETAIL
 from cards.manifest import Finding
 from pipelines.checking.text import check_page, finding_name
-from pipelines.process.tables import fold, table
+from pipelines.process.tables import cut_middle, fold, table
 
 LONG = "a-rather-long-name-of-a-config-that-somebody-chose-and-nobody-shortened"
 
@@ -156,6 +156,19 @@ def test_a_word_is_broken_only_where_it_is_longer_than_a_line() -> None:
     assert fold("data/test_en.txt", 12) == ["data/", "test_en.txt"]
     assert fold("x" * 12, 5) == ["xxxxx", "xxxxx", "xx"]
     assert fold("", 5) == [""]
+
+
+@pytest.mark.parametrize(
+    ("name", "length", "short"),
+    [
+        ("rubq", 4, "rubq"),
+        ("v10.10.10", 7, "v....10"),
+        ("ru-reviews-classification", 20, "ru-revi...sification"),
+        ("ru-reviews", 5, "r...s"),
+    ],
+)
+def test_a_long_name_keeps_both_its_ends(name: str, length: int, short: str) -> None:
+    assert cut_middle(name, length) == short
 
 
 def test_a_name_says_whether_texts_are_equal_or_only_equal_after_folding() -> None:
