@@ -26,9 +26,15 @@ import polars as pl
 import pyarrow as pa
 
 from builders.shaping.folding import fold_texts, hash_texts
-from cards.kinds import SHINGLE_CHARACTERS, SHINGLE_WORDS
-from pipelines.audit.copies.near_duplicates import BANDS, COMPARED_PAIRS, MIN_COMMON_BANDS, ROWS_PER_BAND
-from pipelines.audit.copies.shingles import Array, expand_ranges, kinds_of_shingles, take_rows
+from pipelines.audit.copies.near_duplicates import (
+    BANDS,
+    EXACT_ROWS,
+    MIN_COMMON_BANDS,
+    ROWS_PER_BAND,
+    count_shared,
+    exact_shingles,
+)
+from pipelines.audit.copies.shingles import Array, combine_kinds, expand_ranges, take_rows
 from pipelines.checking.batches import TextBatch
 from pipelines.decontamination.candidates import (
     MIN_ESTIMATED_SEEDS,
@@ -74,37 +80,16 @@ def candidate_recall(threshold: float) -> float:
 
 def measure_similarity(ones: pl.Series, others: pl.Series) -> pl.Series:
     """The Jaccard similarity of pairs of texts, as near-duplicates have it; 0 where one has words and the other letters."""
-    shingles = shingle_texts(pl.concat([ones, others]).unique())
-    parts = [pl.DataFrame(schema={"similarity": pl.Float64})]
-    for pairs in pl.DataFrame({"one": ones, "other": others}).iter_slices(COMPARED_PAIRS):
-        sides = pairs.join(shingles, left_on="one", right_on="text", maintain_order="left")
-        sides = sides.join(shingles, left_on="other", right_on="text", suffix="_other", maintain_order="left")
-        both_long = (pl.col("words").list.len() > 0) & (pl.col("words_other").list.len() > 0)
-        parts.append(sides.select(similarity=pl.when(both_long).then(_share("words")).otherwise(_share("letters"))))
-    return pl.concat(parts)["similarity"]
-
-
-def shingle_texts(texts: pl.Series) -> pl.DataFrame:
-    """The different shingles of texts. Columns: text, words, letters (lists): empty for a text that has no such shingles."""
-    folded = fold_texts(texts)
-    split = folded.str.split(" ")
-    is_long, has_letters = kinds_of_shingles(split.list.len().to_numpy())
-    return pl.select(
-        text=texts,
-        words=pl.when(pl.Series(is_long)).then(_runs(split, SHINGLE_WORDS)).otherwise([]),
-        letters=pl.when(pl.Series(has_letters)).then(_runs(folded.str.split(""), SHINGLE_CHARACTERS)).otherwise([]),
-    )
-
-
-def _runs(items: pl.Series, size: int) -> pl.Series:
-    run = pl.concat_str([pl.element().shift(-position) for position in range(size)], separator=" ")
-    return items.list.eval(run.drop_nulls().hash()).list.unique()
-
-
-def _share(kind: str) -> pl.Expr:
-    one, other = pl.col(kind), pl.col(f"{kind}_other")
-    shared = one.list.set_intersection(other).list.len()
-    return (shared / (one.list.len() + other.list.len() - shared)).fill_nan(0)
+    parts = [np.empty(0)]
+    for pairs in pl.DataFrame({"one": ones, "other": others}).iter_slices(EXACT_ROWS):
+        similarity = np.zeros(len(pairs))
+        words, letters = zip(*(exact_shingles(fold_texts(texts), salt=0)[1] for texts in pairs), strict=True)
+        for sides in (letters, words):  # words where both are long, so they come last
+            rows, _, (one, other) = next(combine_kinds([[side] for side in sides], len(pairs)))
+            shared = count_shared(one, other)
+            similarity[rows] = shared / (one.lengths + other.lengths - shared)
+        parts.append(similarity)
+    return pl.Series("similarity", np.concatenate(parts))
 
 
 TEXT = 0
