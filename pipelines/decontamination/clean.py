@@ -8,8 +8,8 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, dataclass
 from functools import cache, partial
+from operator import itemgetter
 from pathlib import Path, PurePath, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -40,28 +40,6 @@ ScannedFile = tuple[
 _FileWork = tuple[DataFile, Any, ScannedFile | None]
 
 
-@dataclass(frozen=True)
-class CleanFile:
-    """A file of a clean copy: its path in the copy, the SHA-256 of the file in the corpus, its rows before and after."""
-
-    file: str
-    sha256: str
-    rows: int
-    kept: int
-
-
-@dataclass(frozen=True)
-class CleanCorpus:
-    """A clean copy: the rows of the corpus, those of the copy, and how many were dropped for each reason.
-
-    A row that was dropped for several reasons counts once for each.
-    """
-
-    rows: int
-    kept: int
-    dropped: dict[str, int]
-
-
 def write_clean(
     files: Sequence[DataFile],
     drop: pl.DataFrame,
@@ -71,8 +49,12 @@ def write_clean(
     unread: Sequence[Mapping[str, Any]] = (),
     engine: Engine = LOCAL,
     overwrite: bool = False,
-) -> CleanCorpus:
+) -> dict[str, Any]:
     """Write the files of a corpus into a folder, without some rows, and removed.json, which counts them by reason.
+
+    Returns what removed.json has: `rows` of the corpus, `kept` in the copy, and `dropped` for each reason, where a row with
+    several counts once for each; `unread`; and `files`: the path of each in the copy, the `sha256` of the one in the corpus, and
+    its `rows` and `kept`.
 
     drop: the columns of DROP_SCHEMA; a row may occur several times. scanned: what the numbers of rows are of, by the name of the
     file; one that is absent had no rows; None where that is not known. unread: what the scan did not read, for removed.json.
@@ -96,11 +78,16 @@ def write_clean(
     ):
         copy = partial(_copy, folder=folder, address=address)
         copied = run_pieces(work, copy, engine, killed=_killed_too_often, on_end=lambda piece: advance(piece[0].size))
-        written = sorted(copied, key=lambda file: file.file)
+        written = sorted(copied, key=itemgetter("file"))
         counts = drop.unique().group_by("reason").len().sort("reason")
-        rows_before, kept = sum(file.rows for file in written), sum(file.kept for file in written)
-        clean = CleanCorpus(rows_before, kept, dict(counts.iter_rows()))
-        write_json(folder / REPORT, asdict(clean) | {"unread": unread, "files": [asdict(file) for file in written]})
+        clean = {
+            "rows": sum(file["rows"] for file in written),
+            "kept": sum(file["kept"] for file in written),
+            "dropped": dict(counts.iter_rows()),
+            "unread": unread,
+            "files": written,
+        }
+        write_json(folder / REPORT, clean)
     return clean
 
 
@@ -155,8 +142,8 @@ def _killed_too_often(work: _FileWork, attempts: int, found: str) -> DatasetErro
     )
 
 
-def _copy(work: _FileWork, folder: Path, address: str | None) -> CleanFile:
-    """Write one file into a folder, or to an address, without some rows.
+def _copy(work: _FileWork, folder: Path, address: str | None) -> dict[str, Any]:
+    """Write one file into a folder, or to an address, without some rows; returns what removed.json says of it.
 
     Raises SourceError where the file is not the one that was scanned, before, after or while it was read; UsageError where this
     machine does not see the folder.
@@ -183,4 +170,4 @@ def _copy(work: _FileWork, folder: Path, address: str | None) -> CleanFile:
             raise file_changed(file, f"sha256 {digest}", before)
         if address is not None:
             upload(path, address, file.relative)
-    return CleanFile(file.relative, digest, rows, kept)
+    return {"file": file.relative, "sha256": digest, "rows": rows, "kept": kept}

@@ -25,7 +25,6 @@ from cards.markdown import number, share_text, shorten, visible
 from cards.render import CARDS, card_template
 from pipelines.checking.corpora import read_partition
 from pipelines.checking.verdict import Condition, Grammar
-from pipelines.decontamination.clean import CleanCorpus
 from pipelines.decontamination.index_file import (
     IndexTable,
     Record,
@@ -252,11 +251,12 @@ def scan_to_json(scan: Scan, summaries: Iterable[TableSummary]) -> list[dict[str
     ]
 
 
-def clean_page(clean: CleanCorpus, target: Path | str) -> list[str]:
-    """What was left out of a clean copy."""
-    counts = ", ".join(f"{kind} {number(clean.dropped[kind])}" for kind in KINDS if kind in clean.dropped)
+def clean_page(clean: Mapping[str, Any], target: Path | str) -> list[str]:
+    """What was left out of a clean copy. clean: what its removed.json has."""
+    dropped = clean["dropped"]
+    counts = ", ".join(f"{kind} {number(dropped[kind])}" for kind in KINDS if kind in dropped)
     reasons = f" ({counts}; a row may have several)" if counts else ""
-    text = f"{target}: {count(clean.kept, 'row')} kept, {number(clean.rows - clean.kept)} dropped{reasons}"
+    text = f"{target}: {count(clean['kept'], 'row')} kept, {number(clean['rows'] - clean['kept'])} dropped{reasons}"
     return wrap(text, break_words=False)
 
 

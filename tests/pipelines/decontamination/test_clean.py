@@ -84,7 +84,7 @@ def test_a_clean_copy_has_all_other_rows_in_files_of_the_same_names_and_formats(
     for name, kept in after.items():
         dropped = set() if name == "d.csv" else {0, 7, 150, 299}
         assert kept == [text for row, text in enumerate(before[name]) if row not in dropped]
-    assert (clean.rows, clean.kept) == (1204, 1204 - 16)
+    assert (clean["rows"], clean["kept"]) == (1204, 1204 - 16)
     assert (tmp_path / "clean" / "d.csv").read_bytes() == (corpus / "d.csv").read_bytes()
 
 
@@ -110,7 +110,7 @@ def test_rows_are_counted_by_reason(tmp_path: Path, corpus: Path) -> None:
     name = f"{corpus}/a.jsonl"
     drop = rows([(name, 3, "exact"), (name, 3, "exact"), (name, 3, "near"), (name, 4, "near")])
     clean = write_clean(files_of(corpus), drop, tmp_path / "clean")
-    assert clean.dropped == {"exact": 1, "near": 2}
+    assert clean["dropped"] == {"exact": 1, "near": 2}
     report = json.loads((tmp_path / "clean" / REPORT).read_text("utf-8"))
     assert (report["rows"], report["kept"], report["dropped"]) == (1204, 1202, {"exact": 1, "near": 2})
     digest = hashlib.sha256((corpus / "a.jsonl").read_bytes()).hexdigest()

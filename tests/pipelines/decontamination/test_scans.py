@@ -81,7 +81,7 @@ def test_a_clean_copy_has_no_match_left(tmp_path: Path, corpus: Path) -> None:
     drop = matches.select(file="corpus_file", row="corpus_row", reason="kind")
     files = [file for file, _ in open_corpus([str(corpus)]).files]
     clean = write_clean(files, drop, tmp_path / "clean")
-    assert (clean.rows, clean.kept, clean.dropped) == (900, 810, {"exact": 90, "folded": 30})
+    assert (clean["rows"], clean["kept"], clean["dropped"]) == (900, 810, {"exact": 90, "folded": 30})
     for part in open_corpus([str(tmp_path / "clean")]).partitions:
         assert scan_partition(part, index=tmp_path / "index")["matches"][0].is_empty()
 
