@@ -219,20 +219,18 @@ def _results(
     processes, began = min(jobs, len(per_source)), time.monotonic()
     with stage("building", total=len(per_source), unit="sources") as advance:
         work = partial(_attempt_all, settings=settings)
-        built = workers.run_in_processes(
-            work, per_source, processes, killed=_killed_too_often, on_end=lambda _: advance(1)
+        killed = partial(
+            workers.killed_error,
+            what="a parallel build was killed {} times",
+            where=lambda names: ", ".join(name for name, _ in names),
+            todo="run it again: what is built is not built twice. If memory was short, with a lower --jobs",
         )
+        built = workers.run_in_processes(work, per_source, processes, killed=killed, on_end=lambda _: advance(1))
         with closing(built):
             for _ in per_source:
                 with show_stages(f"{processes} workers", began=began):
                     results = next(built)
                 yield from results
-
-
-def _killed_too_often(names: Names, attempts: int, found: str) -> DatasetError:
-    what, datasets = f"a parallel build was killed {attempts} times", ", ".join(name for name, _ in names)
-    todo = "run it again: what is built is not built twice. If memory was short, with a lower --jobs"
-    return DatasetError(what, where=datasets, found=found, todo=todo)
 
 
 def _attempt_all(names: Names, settings: BuildSettings) -> list[BuildResult | Failure]:

@@ -11,7 +11,6 @@ from tempfile import TemporaryDirectory
 import orjson
 
 from builders.catalogue import Definition
-from builders.errors import DatasetError
 from pipelines.catalogue_site.documentation import write_documentation
 from pipelines.catalogue_site.lists import compare_versions
 from pipelines.catalogue_site.pages import (
@@ -30,6 +29,7 @@ from pipelines.decontamination.engines import Engine, run_pieces
 from pipelines.process.files import locked
 from pipelines.process.outputs import KINDS, Output, claim
 from pipelines.process.stages import stage
+from pipelines.process.workers import killed_error
 from pipelines.release.comparison import compare_figures
 from pipelines.release.staging import staged_folder
 
@@ -109,7 +109,12 @@ def _write_datasets(
             [datasets[number] for number in by_size],
             work,
             Engine(workers=processes),
-            killed=_killed_too_often,
+            killed=partial(
+                killed_error,
+                what="a process was killed {} times",
+                where=lambda own: ", ".join(release.manifest.name for release in own),
+                todo="run it again; if memory was short, with fewer datasets at a time",
+            ),
             on_end=lambda own: advance(len(own)),
         )
         written = dict(zip(by_size, results, strict=True))
@@ -137,12 +142,6 @@ def _write_dataset(
         for old in compared:
             _write_changes(old, new, list(built), older, site_dir)
     return list(zip(written, columns, strict=True))
-
-
-def _killed_too_often(releases: Sequence[SiteRelease], attempts: int, found: str) -> DatasetError:
-    what, names = f"a process was killed {attempts} times", ", ".join(release.manifest.name for release in releases)
-    todo = "run it again; if memory was short, with fewer datasets at a time"
-    return DatasetError(what, where=names, found=found, todo=todo)
 
 
 def _write_changes(

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from builders.errors import DatasetError, UsageError
+from builders.errors import UsageError
 from pipelines.checking.corpora import copy_rows
 from pipelines.checking.data_files import DataFile, file_changed, open_bytes, require_unchanged
 from pipelines.decontamination.engines import Engine, run_pieces
@@ -25,6 +25,7 @@ from pipelines.process.addresses import require_free, upload
 from pipelines.process.files import locked
 from pipelines.process.outputs import KINDS, Output, claim
 from pipelines.process.stages import BYTES, stage
+from pipelines.process.workers import killed_error
 from pipelines.release.folder import write_json
 from pipelines.release.staging import staged_folder
 
@@ -77,7 +78,13 @@ def write_clean(
         stage("writing the clean corpus", total=sum(file.size for file in files), unit=BYTES) as advance,
     ):
         copy = partial(_copy, folder=folder, address=address)
-        copied = run_pieces(work, copy, engine, killed=_killed_too_often, on_end=lambda piece: advance(piece[0].size))
+        killed = partial(
+            killed_error,
+            what="a process that writes the clean corpus was killed {} times",
+            where=lambda piece: piece[0].name,
+            todo="run it again, with fewer processes if memory was short",
+        )
+        copied = run_pieces(work, copy, engine, killed=killed, on_end=lambda piece: advance(piece[0].size))
         written = sorted(copied, key=itemgetter("file"))
         counts = drop.unique().group_by("reason").len().sort("reason")
         clean = {
@@ -131,15 +138,6 @@ def check_target(files: Sequence[DataFile], target: Path | str) -> None:
         )
     if REPORT in names:
         raise UsageError(f"a file of the corpus is called {REPORT!r}", where=str(target), todo="rename it")
-
-
-def _killed_too_often(work: _FileWork, attempts: int, found: str) -> DatasetError:
-    return DatasetError(
-        f"a process that writes the clean corpus was killed {attempts} times",
-        where=work[0].name,
-        found=found,
-        todo="run it again, with fewer processes if memory was short",
-    )
 
 
 def _copy(work: _FileWork, folder: Path, address: str | None) -> dict[str, Any]:

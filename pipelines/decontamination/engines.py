@@ -35,6 +35,7 @@ from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
 from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -124,16 +125,6 @@ def _is_complete(path: Path) -> bool:
 POLARS_THREADS = "POLARS_MAX_THREADS"
 
 
-def killed_too_often(partition: Partition, attempts: int, found: str) -> DatasetError:
-    """The error for a partition whose workers are killed again and again."""
-    return DatasetError(
-        f"a worker was killed {attempts} times while it read the same part of the corpus",
-        where=partition.where,
-        found=found,
-        todo="if memory was short, use fewer workers; what is finished is not repeated",
-    )
-
-
 RAY = "ray"
 Work = Callable[..., pl.DataFrame]
 Piece = TypeVar("Piece")
@@ -198,9 +189,15 @@ def run_partitions(
     if not rest:
         return
     in_worker = partial(_run_partition, work=work, folder=None if engine.name == RAY else folder)
+    killed = partial(
+        workers.killed_error,
+        what="a worker was killed {} times while it read the same part of the corpus",
+        where=attrgetter("where"),
+        todo="if memory was short, use fewer workers; what is finished is not repeated",
+    )
     with stage("scanning", total=sum(partition.size for partition in rest), unit=BYTES) as advance:
         for result in run_pieces(
-            rest, in_worker, engine, killed=killed_too_often, on_end=lambda part: advance(part.size), files=files
+            rest, in_worker, engine, killed=killed, on_end=lambda part: advance(part.size), files=files
         ):
             if result is not None:
                 write_result(folder, *result)

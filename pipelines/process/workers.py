@@ -19,6 +19,7 @@ from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any, TypeVar
 
+from builders.errors import DatasetError
 from pipelines.process import interrupts
 from pipelines.process.terminal import configure_logging, verbosity
 
@@ -70,6 +71,16 @@ def run_in_processes(
     finally:
         threads.shutdown(cancel_futures=True)
         pool.close()
+
+
+def killed_error(
+    piece: Any, attempts: int, found: str, *, what: str, where: Callable[[Any], str], todo: str
+) -> DatasetError:
+    """The error for a piece whose process was killed again and again.
+
+    what: the sentence, with {} for the number of times. where: what the piece is. The first three are those of `killed`.
+    """
+    return DatasetError(what.format(attempts), where=where(piece), found=found, todo=todo)
 
 
 @dataclass(frozen=True)
