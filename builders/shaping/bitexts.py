@@ -6,7 +6,7 @@ the English side for the query and the Russian one for the positive.
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -30,55 +30,62 @@ SIDES = ("query", "positive")  # English, Russian
 COSINE = "LaBSE cosine"
 
 
-@dataclass(frozen=True)
-class Bitext:
-    """A set whose rows are translations.
+def bitext_set(
+    config: str,
+    read: Callable[[Mapping[str, Raw]], Iterator[pl.DataFrame]],
+    pool: int = ALL,
+    checks: Mapping[str, pl.Expr] = MappingProxyType({}),
+) -> PairSet:
+    """A set whose rows are translations, without popularity: its pool is the first rows in hash order.
 
-    source: its name, with which ids begin. config: of the set. read: batches of the source, from its raw files: number (Int64:
-    the pair in the source, from 0), en, ru (String, may be null). pool: how many pairs to choose from, the first in hash order
-    that the rules leave. checks: conditions of pairs to drop, by reason, on the columns of SIDES.
+    read: batches of the source, from its raw files: number (Int64: the pair in the source, from 0) and the columns of SIDES
+    (String, may be null). pool: how many pairs to choose from, of those that the rules leave. checks: conditions of pairs to
+    drop, by reason, beside those of all bitexts.
     """
-
-    source: str
-    config: str
-    read: Callable[[Mapping[str, Raw]], Iterator[pl.DataFrame]]
-    pool: int = ALL
-    checks: Mapping[str, pl.Expr] = field(default_factory=lambda: MappingProxyType({}))
+    english, russian = map(pl.col, SIDES)
+    empty = (english.fill_null("") == "") | (russian.fill_null("") == "")
+    equal = english.str.to_lowercase() == russian.str.to_lowercase()
+    always = {"an empty side": empty, "two sides that are equal, ignoring case": equal}
+    return PairSet(config, pool, read, checks={**always, **checks})
 
 
 def read_translations(files: Mapping[str, Raw]) -> Iterator[pl.DataFrame]:
-    """The pairs of the Parquet file `train` with the column `translation` (en, ru), as Bitext.read yields them."""
+    """The pairs of the Parquet file `train` with the column `translation` (en, ru), as a bitext_set reads them."""
     sides = pl.Struct({"en": pl.String(), "ru": pl.String()})
     read = read_parquet(files["train"], {"translation": sides}, optional=("translation.en", "translation.ru"))
-    yield read.unnest("translation").with_columns(number=pl.int_range(pl.len(), dtype=pl.Int64))
+    numbers = pl.int_range(pl.len(), dtype=pl.Int64)
+    yield read.unnest("translation").select(number=numbers, query="en", positive="ru")
 
 
-def measure_bitext(bitext: Bitext, inputs: tuple[str, ...], *, cosines: bool = True) -> tuple[Measurement, ...]:
+def measure_bitext(
+    source: str, bitext: PairSet, inputs: tuple[str, ...], *, cosines: bool = True
+) -> tuple[Measurement, ...]:
     """The measurements of a bitext: the lengths of its texts and the cosines of its pairs. inputs: keys of its raw files."""
-    lengths = measure_tokens(inputs, partial(texts_to_measure, (_pair_set(bitext),), bitext.source))
-    of_pairs = measure_cosines((*inputs, "tokens"), partial(pairs_of_bitext, bitext))
+    lengths = measure_tokens(inputs, partial(texts_to_measure, (bitext,), source))
+    of_pairs = measure_cosines((*inputs, "tokens"), partial(pairs_of_bitext, source, bitext))
     return (lengths, of_pairs) if cosines else (lengths,)
 
 
-def pairs_of_bitext(bitext: Bitext, files: Mapping[str, Raw]) -> Iterator[pl.DataFrame]:
+def pairs_of_bitext(source: str, bitext: PairSet, files: Mapping[str, Raw]) -> Iterator[pl.DataFrame]:
     """The pairs whose cosines build_bitext looks up, as a batch for a measurement: first (English), second (String).
 
     Raises SourceError for texts whose lengths were not measured.
     """
     with tempfile.TemporaryDirectory() as scratch:
-        rows = _different_pairs(bitext, files, Path(scratch))[0]
+        rows = _different_pairs(source, bitext, files, Path(scratch))[0]
     yield rows.select(first="query", second=pl.col("positives").list.first())
 
 
-def build_bitext(raw: RawFiles, bitext: Bitext, *, rows: int, clean: bool = False) -> Tables:
+def build_bitext(raw: RawFiles, source: str, bitext: PairSet, *, rows: int, clean: bool = False) -> Tables:
     """The tables of a bitext.
 
     raw: also has the keys `index` and `tokens`, and `cosines` where pairs below a threshold of the LaBSE cosine are dropped: the
-    largest that leaves TIMES times `rows`. rows: of the set; clean: as in builders.shaping.contrastive.make_pairs.
+    largest that leaves TIMES times `rows`. source: its name, with which ids begin. rows: of the set; clean: as in
+    builders.shaping.contrastive.make_pairs.
 
     Raises SourceError for texts and pairs that were not measured.
     """
-    different, dropped, observed = _different_pairs(bitext, raw.files, raw.scratch, raw.checkpoints)
+    different, dropped, observed = _different_pairs(source, bitext, raw.files, raw.scratch, raw.checkpoints)
     if "cosines" in raw.files:
         cosines = read_cosines(raw.whole("cosines")).of_pairs(different["query"], different["positives"].list.first())
         scored = different.with_columns(cosines.alias(COSINE))
@@ -102,27 +109,11 @@ def draw_direction(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _different_pairs(
-    bitext: Bitext, files: Mapping[str, Raw], scratch: Path, checkpoints: Path | None = None
+    source: str, bitext: PairSet, files: Mapping[str, Raw], scratch: Path, checkpoints: Path | None = None
 ) -> tuple[pl.DataFrame, tuple[Dropped, ...], dict[str, int]]:
     """The pool of a bitext without repeated sides, what was dropped, and counts."""
     tokens = read_tokens(replace(files["tokens"], limit=None))
-    pool = select_pool(_pair_set(bitext), files, bitext.source, tokens, scratch, checkpoints=checkpoints, times=1)
+    pool = select_pool(bitext, files, source, tokens, scratch, checkpoints=checkpoints, times=1)
     russian = pl.col("positives").list.first().str.normalize("NFC")
     rows, repeated = drop(pool.rows, ~russian.is_first_distinct(), "the positive of an earlier row", split=SPLIT)
     return rows, (*pool.dropped, *repeated), pool.observed
-
-
-def _pair_set(bitext: Bitext) -> PairSet:
-    """The bitext as a set without popularity: its pool is the first rows in hash order."""
-    english, russian = map(pl.col, SIDES)
-    checks = {
-        "an empty side": (english.fill_null("") == "") | (russian.fill_null("") == ""),
-        "two sides that are equal, ignoring case": english.str.to_lowercase() == russian.str.to_lowercase(),
-        **bitext.checks,
-    }
-
-    def read(files: Mapping[str, Raw]) -> Iterator[pl.DataFrame]:
-        for batch in bitext.read(files):
-            yield batch.select("number", query="en", positive="ru")
-
-    return PairSet(bitext.config, bitext.pool, read, checks=checks)

@@ -8,7 +8,7 @@ import polars as pl
 from builders.ranking.mined_negatives import mining, training_files, training_versions, with_mined
 from builders.raw_files import https, member
 from builders.reading.lines import moses_batches
-from builders.shaping.bitexts import SIDES, Bitext, build_bitext, measure_bitext
+from builders.shaping.bitexts import SIDES, bitext_set, build_bitext, measure_bitext
 from builders.spec import Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
 
@@ -21,15 +21,14 @@ ARCHIVE = https("https://object.pouta.csc.fi/OPUS-MultiParaCrawl/v7.1/moses/en-r
 
 def _read_pairs(files: Mapping[str, Raw]) -> Iterator[pl.DataFrame]:
     for batch in moses_batches(files["en"], files["ru"]):
-        yield batch.rename({"first": "en", "second": "ru"})
+        yield batch.rename({"first": "query", "second": "positive"})
 
 
 def _has_few_words(side: str) -> pl.Expr:
     return pl.col(side).str.count_matches(r"\S+") < MIN_WORDS
 
 
-BITEXT = Bitext(
-    NAME,
+BITEXT = bitext_set(
     CONFIG,
     _read_pairs,
     POOL,
@@ -52,7 +51,7 @@ SOURCE = Source(
         "ru": member(ARCHIVE, "MultiParaCrawl.en-ru.ru"),
         **training_files(NAME, (CONFIG,), cosines=True),
     },
-    measurements=measure_bitext(BITEXT, ("en", "ru")),
+    measurements=measure_bitext(NAME, BITEXT, ("en", "ru")),
 )
 
 
@@ -88,4 +87,4 @@ def contrastive(raw: RawFiles, *, rows: int = 300_000, pool: int = POOL, clean: 
 
     Raises SourceError for files of different numbers of lines, and for texts and pairs that were not measured.
     """
-    return build_bitext(raw, replace(BITEXT, pool=pool), rows=rows, clean=clean)
+    return build_bitext(raw, NAME, replace(BITEXT, rows=pool), rows=rows, clean=clean)

@@ -2,13 +2,13 @@
 
 from builders.ranking.mined_negatives import mining, training_files, training_versions, with_mined
 from builders.raw_files import hub
-from builders.shaping.bitexts import Bitext, build_bitext, measure_bitext, read_translations
+from builders.shaping.bitexts import bitext_set, build_bitext, measure_bitext, read_translations
 from builders.spec import RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
 
 NAME = "news_commentary"
 CONFIG = "news-commentary"
-BITEXT = Bitext(NAME, CONFIG, read_translations)
+BITEXT = bitext_set(CONFIG, read_translations)
 
 SOURCE = Source(
     name=NAME,
@@ -28,7 +28,7 @@ SOURCE = Source(
         ),
         **training_files(NAME, (CONFIG,), cosines=True),
     },
-    measurements=measure_bitext(BITEXT, ("train",)),
+    measurements=measure_bitext(NAME, BITEXT, ("train",)),
 )
 
 
@@ -62,4 +62,4 @@ def contrastive(raw: RawFiles, *, rows: int = 25_000, clean: bool = False) -> Ta
 
     Raises SourceError for texts and pairs that were not measured.
     """
-    return build_bitext(raw, BITEXT, rows=rows, clean=clean)
+    return build_bitext(raw, NAME, BITEXT, rows=rows, clean=clean)

@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 
 from builders.errors import SourceError
-from builders.shaping.bitexts import ALL, Bitext, build_bitext, draw_direction, measure_bitext, pairs_of_bitext
+from builders.shaping.bitexts import ALL, bitext_set, build_bitext, draw_direction, measure_bitext, pairs_of_bitext
+from builders.shaping.popularity import PairSet
 from builders.spec import Raw, RawFiles, Tables
 from pipelines.make import GOLDEN
 from tests.support.measurements import write_cosines, write_tokens
@@ -28,14 +29,14 @@ COSINES = {0: 0.9, 5: 0.99, 6: 0.745, 7: 0.85, 8: 0.3}
 
 
 def read(_: Mapping[str, Raw]) -> Iterator[pl.DataFrame]:
-    frame = pl.DataFrame(PAIRS, {"en": pl.String, "ru": pl.String}, orient="row")
+    frame = pl.DataFrame(PAIRS, {"query": pl.String, "positive": pl.String}, orient="row")
     numbered = frame.with_columns(number=pl.int_range(pl.len(), dtype=pl.Int64))
     yield numbered.head(4)
     yield numbered.slice(4)
 
 
-def bitext(pool: int = ALL) -> Bitext:
-    return Bitext("source", "set", read, pool, {"the number seven": pl.col("query").str.contains("Seven")})
+def bitext(pool: int = ALL) -> PairSet:
+    return bitext_set("set", read, pool, {"the number seven": pl.col("query").str.contains("Seven")})
 
 
 @pytest.fixture
@@ -63,7 +64,7 @@ def numbers(tables: Tables) -> list[int]:
 def test_pairs_that_are_empty_equal_or_repeated_are_dropped_by_reason_and_the_others_stay_aligned(
     raw: RawFiles,
 ) -> None:
-    tables = build_bitext(raw, bitext(), rows=9)
+    tables = build_bitext(raw, "source", bitext(), rows=9)
     assert numbers(tables) == [0, 6, 7]
     assert count_dropped(tables) == {
         "an empty side": 2,
@@ -78,7 +79,7 @@ def test_pairs_that_are_empty_equal_or_repeated_are_dropped_by_reason_and_the_ot
 
 
 def test_the_threshold_of_the_cosine_leaves_twice_the_rows_of_the_set(raw: RawFiles) -> None:
-    tables = build_bitext(with_cosines(raw, COSINES), bitext(), rows=1)
+    tables = build_bitext(with_cosines(raw, COSINES), "source", bitext(), rows=1)
     assert tables.observed["threshold of LaBSE cosine, in hundredths"] == 85
     assert count_dropped(tables)["a lower LaBSE cosine than the threshold"] == 1
     assert tables.observed["rows of set to choose from"] == 2
@@ -87,21 +88,21 @@ def test_the_threshold_of_the_cosine_leaves_twice_the_rows_of_the_set(raw: RawFi
 
 def test_a_pair_that_was_not_compared_is_refused(raw: RawFiles) -> None:
     with pytest.raises(SourceError, match="1 pair not measured"):
-        build_bitext(with_cosines(raw, {0: 0.5, 6: 0.5}), bitext(), rows=1)
+        build_bitext(with_cosines(raw, {0: 0.5, 6: 0.5}), "source", bitext(), rows=1)
 
 
 def test_what_is_measured_is_what_a_build_looks_up(raw: RawFiles) -> None:
-    texts = pl.concat(measure_bitext(bitext(), ())[0].texts({}))["text"]
+    texts = pl.concat(measure_bitext("source", bitext(), ())[0].texts({}))["text"]
     assert "Раз, два." in texts.to_list()
     assert not {"", "Пусто.", "Nothing.", "Seven eight."} & set(texts)
-    pairs = pl.concat(pairs_of_bitext(bitext(), raw.files))
+    pairs = pl.concat(pairs_of_bitext("source", bitext(), raw.files))
     assert pairs.rows() == [PAIRS[0], PAIRS[6], PAIRS[7]]
 
 
 def test_the_pool_is_the_same_whatever_the_rows_of_the_set(raw: RawFiles) -> None:
-    pool = pl.concat(pairs_of_bitext(bitext(2), raw.files))
+    pool = pl.concat(pairs_of_bitext("source", bitext(2), raw.files))
     assert pool.height == 2
-    built = table_of(build_bitext(raw, bitext(2), rows=9))
+    built = table_of(build_bitext(raw, "source", bitext(2), rows=9))
     assert {
         frozenset((query, positives[0])) for query, positives in built.select("query", "positives").iter_rows()
     } == {frozenset(pair) for pair in pool.iter_rows()}
