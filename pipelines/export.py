@@ -24,10 +24,10 @@ def main() -> int:
     options = command.parse(parser())
     from pipelines.exporting.export import export_page, write_export
     from pipelines.exporting.sets import find_releases, select_sets
-    from pipelines.exporting.trainers import find_trainer, make_choices
+    from pipelines.exporting.trainers import TRAINERS, make_choices
     from pipelines.process.stages import show_stages
 
-    choices = make_choices(find_trainer(options.trainer), options.negatives, options.positives, options.prefixes)
+    choices = make_choices(TRAINERS[options.trainer], options.negatives, options.positives, options.prefixes)
     sets = select_sets(find_releases(options.names, options.releases), options.configs)
     with show_stages("export"):
         export = write_export(sets, options.output, choices, overwrite=options.overwrite)

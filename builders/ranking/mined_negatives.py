@@ -50,8 +50,8 @@ class RankingHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     dataset, version, config: the table that was mined. model: as on the command line; weights: the name, revision: the commit or
     the digest of the weights. query_prefix, document_prefix: before the texts. pooling, search, ties: in words. max_tokens: of a
     text that the model reads, 0 where it reads all of it.
-    ranks: the first and the last one, from 1. pool, queries: as pool_digest and queries_digest have
-    it. tools: versions of libraries, by name.
+    ranks: the first and the last one, from 1. pool: digest_texts of the documents in the order of the pool. queries: their
+    queries_digest. tools: versions of libraries, by name.
     """
 
     format: int
@@ -73,13 +73,8 @@ class RankingHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tools: dict[str, str]
 
 
-def pool_digest(pool: Sequence[str]) -> Digest:
-    """SHA-256 over the documents in the order of the pool: of each its length in bytes (8, little-endian), then its UTF-8."""
-    return digest_texts(pool, len(pool))
-
-
 def queries_digest(rows: pl.DataFrame) -> Digest:
-    """SHA-256 over the rows in their order: of each the id and the query, written as in pool_digest."""
+    """SHA-256 over the rows in their order: of each the id and the query, written as in digest_texts."""
     return digest_texts((text for row in rows.select("id", "query").iter_rows() for text in row), rows.height)
 
 
@@ -107,7 +102,7 @@ def read_ranking(raw: Raw, mined: pl.DataFrame, ranks: tuple[int, int], index: B
     queries than those of the table.
     """
     pool = document_pool(mined).to_list()
-    header, lists = read_lists(raw, MODELS, ranks, pool_digest(pool), queries_digest(mined))
+    header, lists = read_lists(raw, MODELS, ranks, digest_texts(pool, len(pool)), queries_digest(mined))
     places = lists.explode(empty_as_null=False).to_numpy()
     texts = pl.DataFrame({"text": pool}, {"text": pl.String})
     keep = ~index.has(texts["text"]) if index else pl.lit(value=True)
@@ -213,7 +208,7 @@ def _draw(name: str, left: list[int], folded: Sequence[str | None], taken: set[s
 
 
 def digest_texts(texts: Iterable[str], count: int) -> Digest:
-    """SHA-256 over texts, as pool_digest writes them. count: how many documents or queries they are."""
+    """SHA-256 over texts: of each its length in bytes (8, little-endian), then its UTF-8. count: of documents or queries."""
     digest = hashlib.sha256()
     for text in texts:
         encoded = text.encode()

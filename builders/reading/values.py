@@ -276,8 +276,3 @@ COLUMN_TYPES: dict[pl.DataType, ColumnType] = {
     pl.List(pl.String()): "list<string>",
     pl.List(pl.Int64()): "list<int64>",
 }
-
-
-def type_name(dtype: pl.DataType) -> ColumnType | None:
-    """The name of a polars type; None for one that a release may not hold."""
-    return COLUMN_TYPES.get(dtype)

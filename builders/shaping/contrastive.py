@@ -226,20 +226,18 @@ def _is_in(some: pl.DataFrame, others: pl.DataFrame) -> pl.Expr:
     return pl.lit(pl.int_range(some.height, dtype=pl.UInt32, eager=True).is_in(found.implode()))
 
 
-def strip_text(text: pl.Expr) -> pl.Expr:
-    """The text without white space at its ends."""
-    return text.str.strip_chars(WHITE_SPACE)
-
-
 def strip_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
     """Rows whose texts have no white space at their ends, without those that teach nothing, and what was dropped.
 
     A positive that is empty or its query leaves its list, and so does an empty negative. Rows with an empty query or without a
     positive are dropped.
     """
-    lists = [pl.col(name).list.eval(strip_text(pl.element())) for name in ("positives", "negatives")]
+    lists = [pl.col(name).list.eval(pl.element().str.strip_chars(WHITE_SPACE)) for name in ("positives", "negatives")]
     kept, dropped = drop(
-        rows.with_columns(strip_text(pl.col("query")), *lists), pl.col("query") == "", "an empty query", split=SPLIT
+        rows.with_columns(pl.col("query").str.strip_chars(WHITE_SPACE), *lists),
+        pl.col("query") == "",
+        "an empty query",
+        split=SPLIT,
     )
     for reason, column, where in (
         ("an empty positive", "positives", pl.col("text") == ""),

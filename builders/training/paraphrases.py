@@ -5,9 +5,10 @@ import polars as pl
 from builders.ranking.mined_negatives import mining, training_files, training_versions, with_mined
 from builders.raw_files import hub
 from builders.reading.json import read_json_array
-from builders.shaping.contrastive import make_short_pairs, measure_rows, strip_text
+from builders.shaping.contrastive import make_short_pairs, measure_rows
 from builders.shaping.rows import drop, join_tables
 from builders.shaping.sampling import hash_order
+from builders.shaping.text import WHITE_SPACE
 from builders.spec import Dropped, Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
 
@@ -19,7 +20,7 @@ LISTS = ("paraphrases", "distractors")
 def _read_rows(raw: Raw) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
     """A row for each item with two different texts or more, in the order of the source; its distractors are negatives."""
     read = read_json_array(raw, dict.fromkeys(LISTS, pl.List(pl.String())), optional=("distractors",))
-    stripped = pl.element().pipe(strip_text)
+    stripped = pl.element().str.strip_chars(WHITE_SPACE)
     lists = {name: pl.col(name).fill_null([]).list.eval(stripped.filter(stripped != "")) for name in LISTS}
     items = read.with_columns(**lists).select(
         id=pl.format(f"paraphrases:{CONFIG}:{{}}", pl.int_range(pl.len())),

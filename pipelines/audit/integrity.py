@@ -9,7 +9,7 @@ from dataclasses import replace
 import polars as pl
 
 from builders import tasks
-from builders.reading.values import COLUMN_TYPES, type_name
+from builders.reading.values import COLUMN_TYPES
 from builders.shaping.labels import label_key
 from cards.manifest import Finding
 from pipelines.audit.findings import (
@@ -82,7 +82,7 @@ def _check_structure(layout: tasks.Layout, frames: Frames, splits: tuple[str, ..
                 detail = f"expected {expected}"
                 findings.append(_whole("missing_column", layout.config, split, column, detail=detail))
         for column, dtype in schema.items():
-            expected_type, name = layout.columns.get(column), type_name(dtype)
+            expected_type, name = layout.columns.get(column), COLUMN_TYPES.get(dtype)
             if name is None or expected_type not in (None, name):
                 detail = f"{dtype}, expected {expected_type or 'one of ' + ', '.join(COLUMN_TYPES.values())}"
                 findings.append(_whole("wrong_type", layout.config, split, column, detail=detail))

@@ -18,7 +18,7 @@ import polars as pl
 
 from builders import limits, tasks
 from builders.errors import SourceError, UsageError
-from builders.reading.values import type_name
+from builders.reading.values import COLUMN_TYPES
 from cards.front_matter import LANGUAGES, parse_front_matter
 from cards.manifest import Finding
 from pipelines.audit.findings import FindingRows
@@ -309,7 +309,7 @@ def _read_subset(
         config = configs.get(layout.config, "")
         for split, frame in tables.get(config, {}).items():
             schema = frame.collect_schema()
-            schemas[config, split] = {name: type_name(dtype) or str(dtype) for name, dtype in schema.items()}
+            schemas[config, split] = {name: COLUMN_TYPES.get(dtype) or str(dtype) for name, dtype in schema.items()}
             table, defects, remarks = fit_table(layout, (config, split), frame, keep_id=options.keep_ids)
             fitted.setdefault(layout.config, {})[split] = table
             findings += defects

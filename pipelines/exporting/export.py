@@ -9,7 +9,7 @@ from typing import Any
 from builders.errors import ReleaseError
 from cards.render import card_template
 from pipelines.exporting.sets import RECORD, Choices, ExportedSet, TrainingSet, describe_export, share
-from pipelines.exporting.trainers import TRAINING, find_trainer
+from pipelines.exporting.trainers import TRAINERS, TRAINING
 from pipelines.process.files import locked
 from pipelines.process.outputs import KINDS, Output, claim
 from pipelines.process.tables import WIDTH, table, wrap
@@ -43,7 +43,7 @@ def write_export(sets: Sequence[TrainingSet], target: Path, choices: Choices, *,
     Raises UsageError for a folder that holds anything else, ReleaseError for a release that is damaged or has no row for this
     trainer, and for a full disk.
     """
-    target, trainer = target.absolute(), find_trainer(choices.trainer)
+    target, trainer = target.absolute(), TRAINERS[choices.trainer]
     output = Output("--output", target, KINDS["export"])
     claim([output], overwrite=overwrite)
     target.parent.mkdir(parents=True, exist_ok=True)

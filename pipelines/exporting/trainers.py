@@ -240,7 +240,7 @@ class Trainer:
     reasons: Mapping[str, str] = field(default_factory=dict)
 
 
-TRAINERS = (
+TRAINERS = {trainer.name: trainer for trainer in (
     Trainer(
         "sentence-transformers", write_sentence_transformers,
         "Parquet, one or more a set",
@@ -263,12 +263,7 @@ TRAINERS = (
         "in the texts; with `--prefixes instruction`, as instructions",
         negatives=(1, 1), prefixes=("text", "instruction"), reasons={"negatives": "a row has one negative"},
     ),
-)  # fmt: skip
-
-
-def find_trainer(name: str) -> Trainer:
-    """The trainer with this name."""
-    return next(trainer for trainer in TRAINERS if trainer.name == name)
+)}  # fmt: skip
 
 
 def make_choices(
@@ -285,7 +280,7 @@ def make_choices(
     if positives is not None and positives not in trainer.positives:
         raise UsageError(f"--positives is not for {trainer.name}: {trainer.reasons['positives']}")
     if prefixes is not None and len(trainer.prefixes) == 1:
-        with_choice = ", ".join(other.name for other in TRAINERS if len(other.prefixes) > 1)
+        with_choice = ", ".join(other.name for other in TRAINERS.values() if len(other.prefixes) > 1)
         raise UsageError(f"--prefixes is for --as {with_choice}")
     number = most if negatives is None else negatives
     return Choices(trainer.name, number, positives or trainer.positives[0], prefixes or trainer.prefixes[0])

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from builders.batches import prefetch
 from builders.errors import ReleaseError
-from builders.reading.values import type_name
+from builders.reading.values import COLUMN_TYPES
 from builders.tasks import config_folder
 from cards.manifest import Column, File, Table
 from pipelines.process.files import file_sha256
@@ -125,7 +125,7 @@ def _pairs(columns: Iterable[Column]) -> list[tuple[str, str]]:
 def _columns(frame: pl.DataFrame | pl.LazyFrame, table: str) -> tuple[Column, ...]:
     columns = []
     for name, dtype in frame.lazy().collect_schema().items():
-        kind = type_name(dtype)
+        kind = COLUMN_TYPES.get(dtype)
         if kind is None:
             raise ReleaseError(
                 "a release cannot hold this type of column",

@@ -10,7 +10,7 @@ import yaml
 
 from builders import tasks
 from builders.catalogue import Definition, Entry
-from builders.reading.values import type_name
+from builders.reading.values import COLUMN_TYPES
 from builders.spec import Dropped, Prompts, Source, Tables, Version, dataset
 from cards.evidence import Evidence
 from cards.manifest import Column, File, Finding, Manifest, RawEntry, Recipe, Table
@@ -108,7 +108,7 @@ def manifest_for(definition: Definition, frames: Frames, **changes: Any) -> Mani
             config,
             split,
             frame.height,
-            tuple(Column(name, type_name(dtype) or "string") for name, dtype in frame.schema.items()),
+            tuple(Column(name, COLUMN_TYPES.get(dtype) or "string") for name, dtype in frame.schema.items()),
             "c" * 64,
             300,
             (File(f"{tasks.config_folder(config)}/{split}-00000-of-00001.parquet", 100, "f" * 64),),

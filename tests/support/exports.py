@@ -11,7 +11,7 @@ from pipelines.exporting.export import Export, write_export
 from pipelines.exporting.sets import Choices, find_releases, select_sets
 from pipelines.exporting.trainers import TRAINERS, make_choices
 
-CHOICES = {trainer.name: make_choices(trainer, None, None, None) for trainer in TRAINERS}
+CHOICES = {name: make_choices(trainer, None, None, None) for name, trainer in TRAINERS.items()}
 
 
 def export(release_dirs: Sequence[Path], target: Path, choices: Choices) -> Export:

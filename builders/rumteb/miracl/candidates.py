@@ -7,7 +7,7 @@ import polars as pl
 
 from builders.batches import log_taken_over, run_once
 from builders.ranking.bm25 import count, rank
-from builders.rumteb.miracl.passages import checkpoint, is_duplicate
+from builders.rumteb.miracl.passages import is_duplicate
 from builders.shaping.sampling import too_few
 from builders.spec import RawFiles
 
@@ -20,7 +20,7 @@ def rank_passages(
     Term counts of every shard are a checkpoint.
     """
     text = pl.when(~is_duplicate(duplicates)).then(pl.concat_str("title", "text", separator=" ")).alias("text")
-    folders = [checkpoint(raw, f"words-{number:02d}") for number in range(len(shards))]
+    folders = [(raw.checkpoints or raw.scratch) / f"words-{number:02d}" for number in range(len(shards))]
     log_taken_over("shards of term counts", folders)
     counted = [
         run_once(folder, partial(_count, questions["text"], shard.select(text)))

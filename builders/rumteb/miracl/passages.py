@@ -25,7 +25,7 @@ def read_passages(raw: RawFiles) -> list[pl.LazyFrame]:
     """
     shards: list[pl.LazyFrame] = []
     start = 0
-    folders = [checkpoint(raw, f"passages-{number:02d}") for number in range(len(SHARDS))]
+    folders = [(raw.checkpoints or raw.scratch) / f"passages-{number:02d}" for number in range(len(SHARDS))]
     log_taken_over("shards of passages", folders)
     for key, folder in zip(SHARDS, folders, strict=True):
         run_once(folder, partial(_store_shard, raw.whole(key)))
@@ -42,11 +42,6 @@ def read_passages(raw: RawFiles) -> list[pl.LazyFrame]:
             todo="fetch the files again",
         )
     return shards
-
-
-def checkpoint(raw: RawFiles, name: str) -> Path:
-    """The folder of a checkpoint, or a scratch folder if the build keeps no checkpoints."""
-    return (raw.checkpoints or raw.scratch) / name
 
 
 def _store_shard(raw: Raw, folder: Path) -> None:

@@ -6,11 +6,11 @@ import polars as pl
 
 from builders.reading.json import json_lines
 from builders.rumteb.miracl.passages import PASSAGE, SHARDS
-from builders.shaping.contrastive import strip_text
 from builders.shaping.measurements import LIMIT, Measurements
 from builders.shaping.popularity import PairSet
 from builders.shaping.rows import refuse
 from builders.shaping.sampling import hash_order
+from builders.shaping.text import WHITE_SPACE
 from builders.spec import Raw
 
 CONFIG = "miracl-title-paragraph"
@@ -72,7 +72,7 @@ def _candidate_texts(files: Mapping[str, Raw], articles: int) -> Iterator[pl.Dat
         ]
         schema = {"number": pl.Int64, "title": pl.String, "last": pl.Int64, "text": pl.String}
         frame = pl.DataFrame(rows, schema, orient="row")
-        yield frame.with_columns(strip_text(pl.col("title")), strip_text(pl.col("text")))
+        yield frame.with_columns(pl.col("title", "text").str.strip_chars(WHITE_SPACE))
 
 
 def _grow(numbers: list[int], texts: list[str]) -> Iterator[tuple[int, str | None]]:

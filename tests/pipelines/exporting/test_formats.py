@@ -246,14 +246,14 @@ def release_rows(release_dir: Path, table: Table) -> list[dict[str, Any]]:
 
 def test_a_trainer_is_a_record_with_a_template_and_a_row_in_the_documentation() -> None:
     templates = {path.name.removesuffix(".md.jinja") for path in (EXPORTING / "readme").iterdir()}
-    assert {trainer.name for trainer in TRAINERS} == templates
+    assert set(TRAINERS) == templates
     table = "\n".join(
-        f"| `{trainer.name}` | {trainer.files} | {trainer.row} | {trainer.prefix} |" for trainer in TRAINERS
+        f"| `{trainer.name}` | {trainer.files} | {trainer.row} | {trainer.prefix} |" for trainer in TRAINERS.values()
     )
     assert f"{table}\n" in TRAINING_PAGE.read_text("utf-8"), f"put this table into docs/training.md:\n{table}"
 
 
-@pytest.mark.parametrize("trainer", TRAINERS, ids=lambda trainer: trainer.name)
+@pytest.mark.parametrize("trainer", TRAINERS.values(), ids=lambda trainer: trainer.name)
 def test_every_trainer_writes_what_its_defaults_say_and_is_called_so_in_its_readme(
     trainer: Trainer, tmp_path: Path
 ) -> None:
