@@ -105,11 +105,6 @@ class BuiltInTask:
     renames_columns: bool = False
     namesake: str = ""
 
-    @property
-    def change(self) -> str:
-        """What changes in the task so that it reads our dataset."""
-        return "path, revision, and no renaming of columns" if self.renames_columns else "path and revision"
-
 
 RUSSIAN = "ru"
 MIRACL_POOLS, RIA_POOLS = "miracl-retrieval-hard-negatives-ru", "ria-news-retrieval-hard-negatives"

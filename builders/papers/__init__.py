@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent
-SEARCH = ("search_query", "search_document")
 
 
 @dataclass(frozen=True)

@@ -26,9 +26,9 @@ import pyarrow.parquet as pq
 from builders.errors import SourceError
 from builders.raw_files import RawFile, by_hand
 from builders.shaping.benchmark_index import INDEX_FILE, BenchmarkIndex, open_checked, read_benchmark_index, read_header
-from builders.shaping.contrastive import CLEANED, SPLIT, document_pool
+from builders.shaping.contrastive import CLEANED, document_pool
 from builders.shaping.folding import fold_lists, fold_text_1
-from builders.shaping.measurements import measured_files
+from builders.shaping.measurements import SPLIT, measured_files
 from builders.spec import Mining, Raw, RawFiles, Tables, Version
 
 KEY = b"embedding-datasets.ranked-documents"

@@ -12,7 +12,7 @@ import polars as pl
 from builders import limits
 from builders.errors import SourceError
 from builders.reading.archives import open_raw
-from builders.reading.values import Columns, check_record, malformed, shorten
+from builders.reading.values import Columns, MismatchError, check_record, malformed, mismatch_error, shorten
 from builders.spec import Raw
 
 # What the unpickler raises for bytes that are not a pickle, truncated or corrupt: its documentation gives no complete list.
@@ -28,6 +28,7 @@ LOAD_ERRORS = (
     ValueError,
 )
 MEMO_OPCODES = {"PUT", "BINPUT", "LONG_BINPUT"}
+UNSAFE = "unsafe pickle, not loaded: it refers to code or objects outside the file"
 EXPECTED = "a pickle that holds only dicts, lists, texts and numbers"
 
 
@@ -44,14 +45,8 @@ def read_pickle(raw: Raw) -> Any:
     with open_raw(raw) as file:
         try:
             value = _PlainUnpickler(file).load()
-        except _ReferenceError as reference:
-            raise malformed(
-                raw,
-                "",
-                "unsafe pickle, not loaded: it refers to code or objects outside the file",
-                found=str(reference),
-                expected=EXPECTED,
-            ) from reference
+        except MismatchError as reference:
+            raise mismatch_error(raw, "", reference) from reference
         except LOAD_ERRORS as error:
             raise _corrupt(raw, error) from error
         trailing = file.read(16)
@@ -106,15 +101,11 @@ def pickle_members(raw: Raw, columns: Columns, *, unit: str = "record") -> Itera
         yield name, record
 
 
-class _ReferenceError(Exception):
-    """A pickle refers to something outside itself."""
-
-
 class _PlainUnpickler(pickle.Unpickler):
     """The standard unpickler without its two ways to reach anything outside the file."""
 
     def find_class(self, module: str, name: str) -> NoReturn:
-        raise _ReferenceError(f"a reference to {shorten(f'{module}.{name}')}")
+        raise MismatchError(UNSAFE, found=f"a reference to {shorten(f'{module}.{name}')}", expected=EXPECTED)
 
     def persistent_load(self, pid: object) -> NoReturn:
-        raise _ReferenceError(f"a reference to an outside object {shorten(str(pid))}")
+        raise MismatchError(UNSAFE, found=f"a reference to an outside object {shorten(str(pid))}", expected=EXPECTED)

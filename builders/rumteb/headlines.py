@@ -12,11 +12,11 @@ from builders.errors import RecipeError
 from builders.published import published_files
 from builders.raw_files import by_hand, member
 from builders.reading.archives import open_raw
-from builders.reading.json import json_batches, json_members
+from builders.reading.json import json_lines, json_members
 from builders.reading.values import shorten
 from builders.shaping.cleaning import DEDUPLICATED, SHORT, deduplicate_texts, is_short, keep_first_texts
 from builders.shaping.folding import fold_text_1
-from builders.shaping.rows import drop, refuse
+from builders.shaping.rows import drop, number_rows, refuse
 from builders.shaping.sampling import count_left_over, hash_order, sort_by_hash, split
 from builders.spec import OWN_DRAW, Dropped, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Classification
@@ -193,10 +193,8 @@ def _read_clusters(file: Raw) -> Iterator[pl.DataFrame]:
     if OBJECT.match(head) or not head.lstrip().startswith(b"{"):
         yield from json_members(file, CLUSTER, key="cluster", optional=("rubric",))
         return
-    for first, parse in json_batches(file, CLUSTER, optional=("rubric",)):
-        frame = parse()
-        lines = pl.int_range(first - 1, first - 1 + frame.height, eager=True)
-        yield frame.insert_column(0, lines.cast(pl.String).alias("cluster"))
+    for frame in number_rows(json_lines(file, CLUSTER, optional=("rubric",))):
+        yield frame.select(pl.col("number").cast(pl.String).alias("cluster"), *CLUSTER)
 
 
 def _deduplicate(rows: pl.DataFrame, *, clean: bool) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:

@@ -16,13 +16,12 @@ import polars as pl
 from builders.reading.parquet import read_parquet
 from builders.shaping.benchmark_index import read_benchmark_index
 from builders.shaping.contrastive import make_pairs
-from builders.shaping.measurements import drop_below, measure_cosines, measure_tokens, read_cosines, read_tokens
+from builders.shaping.measurements import SPLIT, drop_below, measure_cosines, measure_tokens, read_cosines, read_tokens
 from builders.shaping.popularity import PairSet, select_pool, texts_to_measure
 from builders.shaping.rows import drop, join_tables
 from builders.shaping.sampling import hash_order
 from builders.spec import Dropped, Measurement, Raw, RawFiles, Tables
 
-SPLIT = "train"
 SEED = "bitext direction"
 TIMES = 2  # the rows that a threshold leaves at least, in sizes of the set
 ALL = 1 << 62  # more pairs than any bitext has

@@ -16,7 +16,7 @@ import polars as pl
 
 from builders.shaping.benchmark_index import BenchmarkIndex, find_matches, read_benchmark_index
 from builders.shaping.folding import hash_folded
-from builders.shaping.measurements import Measurements, drop_long, measure_tokens, read_tokens, texts_of
+from builders.shaping.measurements import SPLIT, Measurements, drop_long, measure_tokens, read_tokens, texts_of
 from builders.shaping.rows import drop, drop_each, drop_from_lists, join_tables
 from builders.shaping.sampling import hash_order, sample
 from builders.shaping.text import WHITE_SPACE, is_blank
@@ -24,7 +24,6 @@ from builders.spec import Dropped, Measurement, Raw, RawFiles, Tables
 
 COLUMNS = ("id", "query", "positives", "negatives", "negative_kinds")
 LISTS = ("positives", "negatives", "negative_kinds")
-SPLIT = "train"
 TRIES = 100  # draws for the negatives of one row, at most
 PROVIDED, RANDOM = "provided", "random"
 REPEATED = "query and positives of an earlier row"

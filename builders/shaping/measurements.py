@@ -149,7 +149,7 @@ def _refused(raw: Raw, found: str, expected: str = f"a file of format {FORMAT}")
 
 TOKENIZER = "ai-forever/ruRoberta-large"  # the paper names no revision: the file of measurements says which one it was
 LIMIT = 500  # tokens, without special ones
-SPLIT = "train"
+SPLIT = "train"  # of training data, which has no other
 
 
 def measure_tokens(

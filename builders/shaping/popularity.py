@@ -18,8 +18,8 @@ import polars as pl
 
 from builders.batches import log_taken_over, run_once
 from builders.shaping.benchmark_index import BenchmarkIndex, read_benchmark_index
-from builders.shaping.contrastive import SPLIT, make_pairs
-from builders.shaping.measurements import LIMIT, Measurements, drop_long, hash_texts, read_tokens, texts_of
+from builders.shaping.contrastive import make_pairs
+from builders.shaping.measurements import LIMIT, SPLIT, Measurements, drop_long, hash_texts, read_tokens, texts_of
 from builders.shaping.rows import drop_each, join_tables, merge_dropped
 from builders.shaping.sampling import hash_order, too_few
 from builders.shaping.text import WHITE_SPACE

@@ -55,7 +55,6 @@ SETS: Mapping[str, str] = {
     "zeroshotre": "zero_shot_re",
 }
 CONFIG_OF = {name: config for config, name in SETS.items()}
-ALL = 1 << 62  # more rows than any set has: none is drawn
 
 SOURCE = Source(
     name="medi",
@@ -142,7 +141,7 @@ def contrastive(
             positives=pl.concat_list("pos"),
             negatives=pl.concat_list("neg"),
         )
-        made = make_pairs(of_set, config, index, size=ALL, clean=clean, deduplicate=False)
+        made = make_pairs(of_set, config, index, size=of_set.height, clean=clean, deduplicate=False)
         path = raw.scratch / f"{config}.parquet"
         made.frames[config]["train"].lazy().collect().write_parquet(path)
         built.append(
