@@ -18,8 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 import pyarrow.parquet as pq
 
@@ -83,7 +81,7 @@ class Ranking:
     """A ranking that fits its table. pool: its documents; folded: after folding, None for one that is never drawn.
 
     positives_of: of queries that several rows have, folded, all of their positives, folded. number_of: the row of an id in the
-    table. places: the candidates of all rows; bounds: where those of each row begin and end.
+    table. lists: the candidates of each row (List(Int64)).
     """
 
     header: RankingHeader
@@ -91,8 +89,7 @@ class Ranking:
     folded: Sequence[str | None] = field(repr=False)
     positives_of: Mapping[str, set[str]] = field(repr=False)
     number_of: Mapping[str, int] = field(repr=False)
-    bounds: npt.NDArray[np.int64] = field(repr=False)
-    places: npt.NDArray[np.int64] = field(repr=False)
+    lists: pl.Series = field(repr=False)
 
 
 def read_ranking(raw: Raw, mined: pl.DataFrame, ranks: tuple[int, int], index: BenchmarkIndex | None = None) -> Ranking:
@@ -103,13 +100,11 @@ def read_ranking(raw: Raw, mined: pl.DataFrame, ranks: tuple[int, int], index: B
     """
     pool = document_pool(mined).to_list()
     header, lists = read_lists(raw, MODELS, ranks, digest_texts(pool, len(pool)), queries_digest(mined))
-    places = lists.explode(empty_as_null=False).to_numpy()
     texts = pl.DataFrame({"text": pool}, {"text": pl.String})
     keep = ~index.has(texts["text"]) if index else pl.lit(value=True)
     folded = texts.select(pl.when(keep).then(fold_text_1(pl.col("text"))))["text"].to_list()
-    bounds = np.concatenate([[0], lists.list.len().cast(pl.Int64).cum_sum().to_numpy()])
     number_of = dict(zip(mined["id"], range(mined.height), strict=True))
-    return Ranking(header, pool, folded, _positives_of_shared_queries(mined), number_of, bounds, places)
+    return Ranking(header, pool, folded, _positives_of_shared_queries(mined), number_of, lists)
 
 
 def read_lists(
@@ -162,8 +157,7 @@ def add_mined(rows: pl.DataFrame, ranking: Ranking, count: int) -> pl.DataFrame:
     for name, query, kinds, positives, negatives in texts.iter_rows():
         provided = [text for text, kind in zip(negatives, kinds, strict=True) if kind == "provided"]
         number = ranking.number_of.get(name)
-        start, stop = (0, 0) if number is None else ranking.bounds[number : number + 2]
-        candidates = ranking.places[start:stop].tolist()
+        candidates = [] if number is None else ranking.lists[number].to_list()
         taken = {None, query, *positives, *ranking.positives_of.get(query, ()), *provided}
         drawn = _draw(name, candidates, ranking.folded, taken, count)
         lists.append([ranking.pool[place] for place in drawn])

@@ -100,29 +100,23 @@ _UNUSUAL = r"[^\x00-\x7F\x{AB}\x{BB}\x{C0}-\x{FF}\x{400}-\x{45F}\x{2013}-\x{2016
 _CAPITAL = r"[A-Z\x{C0}-\x{DE}\x{400}-\x{42F}]"
 
 
-def fold_texts(texts: pl.Series, folding: Callable[[pl.Expr], pl.Expr] = fold_text_1) -> pl.Series:
-    """Each text after a folding, a few at a time: each step makes new texts."""
-    return pl.concat(_fold_parts(texts, folding))
+def fold_texts(texts: pl.Series) -> pl.Series:
+    """Each text after fold_text_1, a few at a time: each step makes new texts."""
+    return pl.concat(_fold_parts(texts))
 
 
 def hash_folded(texts: pl.Series) -> pl.Series:
     """hash_texts of each text after fold_text_1 (UInt64). The folded texts are not in memory all at once."""
-    return pl.Series("hash", np.concatenate([hash_texts(part) for part in _fold_parts(texts, fold_text_1)]))
+    return pl.Series("hash", np.concatenate([hash_texts(part) for part in _fold_parts(texts)]))
 
 
-def _fold_parts(texts: pl.Series, folding: Callable[[pl.Expr], pl.Expr]) -> Iterator[pl.Series]:
+def _fold_parts(texts: pl.Series) -> Iterator[pl.Series]:
     for start in range(0, max(len(texts), 1), FOLDED_ROWS):
-        yield _fold(texts.slice(start, FOLDED_ROWS), folding)
-
-
-def _fold(texts: pl.Series, folding: Callable[[pl.Expr], pl.Expr]) -> pl.Series:
-    if folding is fold_text_1 and not texts.null_count():
-        return _fold_in_steps(texts)
-    return texts.alias("text").to_frame().select(folding(pl.col("text")))["text"]
+        yield _fold_in_steps(texts.slice(start, FOLDED_ROWS))
 
 
 def _fold_in_steps(texts: pl.Series) -> pl.Series:
-    """Each text after fold_text_1. An expression would compute its steps twice, and for texts that need none of them."""
+    """Each text after fold_text_1; null stays null. An expression would compute steps twice, and for texts that need none."""
     is_unusual = texts.str.contains(_UNUSUAL)
     unusual, others = is_unusual.arg_true(), (~is_unusual & texts.str.contains(_CAPITAL)).arg_true()
     # `scatter` writes into the series itself.
