@@ -23,7 +23,14 @@ import pyarrow.parquet as pq
 
 from builders.errors import SourceError
 from builders.raw_files import RawFile, by_hand
-from builders.shaping.benchmark_index import INDEX_FILE, BenchmarkIndex, open_checked, read_benchmark_index, read_header
+from builders.shaping.benchmark_index import (
+    INDEX_FILE,
+    BenchmarkIndex,
+    kinds_of,
+    open_checked,
+    read_benchmark_index,
+    read_header,
+)
 from builders.shaping.contrastive import CLEANED, document_pool
 from builders.shaping.folding import fold_lists, fold_text_1
 from builders.shaping.measurements import SPLIT, measured_files
@@ -101,7 +108,7 @@ def read_ranking(raw: Raw, mined: pl.DataFrame, ranks: tuple[int, int], index: B
     pool = document_pool(mined).to_list()
     header, lists = read_lists(raw, MODELS, ranks, digest_texts(pool, len(pool)), queries_digest(mined))
     texts = pl.DataFrame({"text": pool}, {"text": pl.String})
-    keep = ~index.has(texts["text"]) if index else pl.lit(value=True)
+    keep = kinds_of(index, texts["text"]).is_null() if index else pl.lit(value=True)
     folded = texts.select(pl.when(keep).then(fold_text_1(pl.col("text"))))["text"].to_list()
     number_of = dict(zip(mined["id"], range(mined.height), strict=True))
     return Ranking(header, pool, folded, _positives_of_shared_queries(mined), number_of, lists)

@@ -10,7 +10,6 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 
 import polars as pl
@@ -81,25 +80,18 @@ def number_texts(texts: pl.Series, seed: int = 0) -> tuple[pl.Series, pl.Series]
     return (different, numbers) if is_exact else number_texts(texts, seed + 1)
 
 
-@dataclass(frozen=True)
-class BenchmarkIndex:
-    """The hashes of the test data of benchmarks, by kind, sorted (UInt64)."""
+BenchmarkIndex = dict[str, pl.Series]  # the hashes of the test data of benchmarks, by kind, sorted (UInt64)
 
-    hashes: dict[str, pl.Series]
 
-    def kinds_of(self, texts: pl.Series) -> pl.Series:
-        """The first kind by which the index has each text; null for a text that it does not have."""
-        different, numbers = number_texts(texts)  # a random negative is one in many rows
-        found = pl.repeat(None, len(different), dtype=pl.String, eager=True)
-        for kind in reversed(self.hashes):
-            hashes = pl.Series(hash_texts(different)) if kind == "exact" else hash_folded(different)
-            is_in = hashes.is_in(self.hashes[kind].implode())
-            found = pl.select(kind=pl.when(is_in).then(pl.lit(kind)).otherwise(found)).to_series()
-        return found.gather(numbers).alias(texts.name)
-
-    def has(self, texts: pl.Series) -> pl.Series:
-        """Whether the index has each text, by any kind (Boolean)."""
-        return self.kinds_of(texts).is_not_null()
+def kinds_of(index: BenchmarkIndex, texts: pl.Series) -> pl.Series:
+    """The first kind by which the index has each text; null for a text that it does not have."""
+    different, numbers = number_texts(texts)  # a random negative is one in many rows
+    found = pl.repeat(None, len(different), dtype=pl.String, eager=True)
+    for kind in reversed(index):
+        hashes = pl.Series(hash_texts(different)) if kind == "exact" else hash_folded(different)
+        is_in = hashes.is_in(index[kind].implode())
+        found = pl.select(kind=pl.when(is_in).then(pl.lit(kind)).otherwise(found)).to_series()
+    return found.gather(numbers).alias(texts.name)
 
 
 def read_benchmark_index(raw: Raw) -> BenchmarkIndex:
@@ -114,7 +106,7 @@ def read_benchmark_index(raw: Raw) -> BenchmarkIndex:
         tested = [number for number, table in enumerate(header["tables"]) if table["split"] not in NOT_TESTED]
         frame = pl.DataFrame(file.read(columns=["table", "n_words", *KINDS]))
     rows = frame.filter(pl.col("table").is_in(tested) & (pl.col("n_words") >= MIN_WORDS))
-    return BenchmarkIndex({kind: rows[kind].filter(rows[kind] != 0).unique().sort() for kind in KINDS})
+    return {kind: rows[kind].filter(rows[kind] != 0).unique().sort() for kind in KINDS}
 
 
 def find_matches(rows: pl.DataFrame, config: str, split: str, index: BenchmarkIndex) -> tuple[Reported, ...]:
@@ -124,9 +116,9 @@ def find_matches(rows: pl.DataFrame, config: str, split: str, index: BenchmarkIn
         texts = rows.select("id", text=column)
         if column != "query":
             texts = texts.filter(pl.col("text").list.len() > 0).explode("text")
-        found = texts.with_columns(kind=index.kinds_of(texts["text"])).filter(pl.col("kind").is_not_null())
+        found = texts.with_columns(kind=kinds_of(index, texts["text"])).filter(pl.col("kind").is_not_null())
         if found.height:
-            counts = {kind: found.filter(kind=kind)["id"].n_unique() for kind in index.hashes}
+            counts = {kind: found.filter(kind=kind)["id"].n_unique() for kind in index}
             detail = ", ".join(f"{kind} {count:,}" for kind, count in counts.items() if count)
             ids = tuple(found["id"].unique(maintain_order=True))
             reported.append(Reported("query_in_benchmark_test", config, split, column, ids, detail))

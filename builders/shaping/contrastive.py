@@ -14,7 +14,7 @@ from hashlib import blake2b
 import numpy as np
 import polars as pl
 
-from builders.shaping.benchmark_index import BenchmarkIndex, find_matches, read_benchmark_index
+from builders.shaping.benchmark_index import BenchmarkIndex, find_matches, kinds_of, read_benchmark_index
 from builders.shaping.folding import hash_folded
 from builders.shaping.measurements import SPLIT, Measurements, drop_long, measure_tokens, read_tokens, texts_of
 from builders.shaping.rows import drop, drop_each, drop_from_lists, join_tables
@@ -186,16 +186,18 @@ def _drop_benchmarks(rows: pl.DataFrame, index: BenchmarkIndex) -> tuple[pl.Data
     """Rows whose query or positive is in the index are dropped, negatives that are leave their lists: counted for each kind."""
     numbered = rows.with_row_index("row")
     positives, negatives = _explode(numbered, "positives"), _explode(numbered, "negatives")
-    positives, negatives = (texts.with_columns(match=index.kinds_of(texts["text"])) for texts in (positives, negatives))
-    is_match = {kind: pl.col("match") == kind for kind in index.hashes}
+    positives, negatives = (
+        texts.with_columns(match=kinds_of(index, texts["text"])) for texts in (positives, negatives)
+    )
+    is_match = {kind: pl.col("match") == kind for kind in index}
     of_texts = {f"a negative is {IN_BENCHMARK}, {kind} (texts)": where for kind, where in is_match.items()}
     negatives, of_negatives = drop_each(negatives, of_texts, split=SPLIT)
-    with_positive = {kind: positives.filter(match=kind)["id"].implode() for kind in index.hashes}
+    with_positive = {kind: positives.filter(match=kind)["id"].implode() for kind in index}
     of_pairs = {
         **{f"the query is {IN_BENCHMARK}, {kind}": where for kind, where in is_match.items()},
         **{f"a positive is {IN_BENCHMARK}, {kind}": pl.col("id").is_in(ids) for kind, ids in with_positive.items()},
     }
-    kept = _with_lists(numbered, positives, negatives).with_columns(match=index.kinds_of(rows["query"]))
+    kept = _with_lists(numbered, positives, negatives).with_columns(match=kinds_of(index, rows["query"]))
     kept, of_rows = drop_each(kept, of_pairs, split=SPLIT)
     return kept.drop("match"), (*of_negatives, *of_rows)
 

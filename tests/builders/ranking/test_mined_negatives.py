@@ -21,7 +21,7 @@ from builders.ranking.mined_negatives import (
     queries_digest,
     read_ranking,
 )
-from builders.shaping.benchmark_index import BenchmarkIndex, header_metadata
+from builders.shaping.benchmark_index import header_metadata
 from builders.shaping.contrastive import COLUMNS, document_pool
 from builders.shaping.folding import hash_texts
 from builders.spec import Raw
@@ -102,7 +102,7 @@ def test_a_cleaned_selection_of_rows_gets_the_same_negatives_without_texts_of_be
     assert [negatives] == mined(ranking)[2:]
     text = "Яблоки растут в саду."
     assert text in negatives
-    index = BenchmarkIndex({"exact": pl.Series(hash_texts(pl.Series([text]))).sort()})
+    index = {"exact": pl.Series(hash_texts(pl.Series([text]))).sort()}
     [cleaned] = mined(ranking, rows=rows, index=index)
     assert set(negatives) - set(cleaned) == {text}
 

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from builders.errors import SourceError
-from builders.shaping.benchmark_index import BenchmarkIndex, number_texts, read_benchmark_index
+from builders.shaping.benchmark_index import BenchmarkIndex, kinds_of, number_texts, read_benchmark_index
 from builders.shaping.folding import hash_texts
 from builders.spec import Raw
 from pipelines.decontamination.fingerprints import fingerprint_texts
@@ -30,8 +30,7 @@ def test_texts_are_found_exactly_and_folded_but_not_those_of_train_or_with_few_w
     texts = pl.Series([
         "Курс рубля вырос на 0,5%.", "курс РУБЛЯ вырос на 0 5", "Ребёнок ест мороженое.", "Рыбак чинит сеть на берегу.", "other",
     ])  # fmt: skip
-    assert read(PATH).kinds_of(texts).to_list() == ["exact", "folded", None, None, None]
-    assert read(PATH).has(texts).to_list() == [True, True, False, False, False]
+    assert kinds_of(read(PATH), texts).to_list() == ["exact", "folded", None, None, None]
 
 
 def test_texts_that_recur_are_numbered_once_even_where_hashes_are_equal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,13 +4,12 @@ from hashlib import blake2b
 
 import polars as pl
 
-from builders.shaping.benchmark_index import BenchmarkIndex
 from builders.shaping.contrastive import clean_pairs, document_pool, fill_negatives, limit_negatives, make_pairs
 from builders.shaping.folding import hash_texts
 from builders.shaping.sampling import hash_order
 from tests.support.training import table_of
 
-NOTHING = BenchmarkIndex({"exact": pl.Series([], dtype=pl.UInt64), "folded": pl.Series([], dtype=pl.UInt64)})
+NOTHING = {"exact": pl.Series([], dtype=pl.UInt64), "folded": pl.Series([], dtype=pl.UInt64)}
 
 
 def rows(*pairs: tuple[str, list[str], list[str]]) -> pl.DataFrame:
@@ -97,10 +96,10 @@ def test_a_sample_stays_in_the_order_of_the_source() -> None:
 
 
 def test_texts_of_the_index_are_reported_and_dropped_when_cleaning() -> None:
-    index = BenchmarkIndex({
+    index = {
         "exact": pl.Series(hash_texts(pl.Series(["Who opened the door today?"]))).sort(),
         "folded": pl.Series(hash_texts(pl.Series(["who opened the door today"]))).sort(),
-    })  # fmt: skip
+    }  # fmt: skip
     frame = rows(
         ("Who opened the door today?", ["a"], []),
         ("b", ["c", "who OPENED the door, today"], []),
