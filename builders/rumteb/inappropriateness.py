@@ -9,7 +9,7 @@ from builders.reading.values import Columns
 from builders.shaping.cleaning import DEDUPLICATED, deduplicate_texts, keep_first_texts
 from builders.shaping.folding import fold_text_1
 from builders.shaping.rows import drop, refuse
-from builders.shaping.sampling import draw_splits, sort_by_hash, split_stratified
+from builders.shaping.sampling import draw_splits, sample_stratified, sort_by_hash
 from builders.spec import OWN_DRAW, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Classification, MultilabelClassification
 
@@ -165,7 +165,7 @@ def sensitive_topics(
         rows, repeated = keep_first_texts(rows, of="another row", named="set of topics")
         superseded = ()
     seed = "sensitive-topics-classification"
-    test = split_stratified(rows.filter(by_people), {"test": test_rows}, by="label", key="id", seed=seed)["test"]
+    test = sample_stratified(rows.filter(by_people), test_rows, by="label", key="id", seed=seed)
     train = sort_by_hash(rows.join(test, on="id", how="anti"), key="id", seed=seed)
     frames = {"train": train, "test": test}
     default = {name: frames[name].select("id", "text", "label") for name in raw.splits}

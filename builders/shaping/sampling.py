@@ -81,6 +81,22 @@ def sample_per_class(frame: pl.DataFrame, n_per_class: int, *, by: str, key: str
     return split(frame, {"sample": n_per_class}, key=key, seed=seed, by=by)["sample"]
 
 
+def sample_stratified(frame: pl.DataFrame, n: int, *, by: str, key: str, seed: str | int) -> pl.DataFrame:
+    """A sample of n rows in total, with the same share of every class, all classes together in hash order.
+
+    If a class has c of N rows, its first floor(n * c / N) rows in hash order are taken. The rows still missing come one each from
+    the classes with the largest remainders; of equal remainders, from the class whose next row comes first in hash order.
+
+    Raises RecipeError for too few rows, no class at all, a null class, a null or repeated key.
+    """
+    _check_sizes([n])
+    if frame.height < n:
+        raise too_few("rows", f"{frame.height} rows", f"{n} rows")
+    rows = sort_by_hash(frame, key=key, seed=seed)
+    _, queues = _queues(rows, by)
+    return _take(rows, [queue.head(share) for queue, share in zip(queues, _shares(queues, n), strict=True)])
+
+
 def split(
     frame: pl.DataFrame,
     sizes: Mapping[str, int],
@@ -141,31 +157,6 @@ def draw_splits(
     frames = split(rows, sizes, by="label", key="id", seed=seed)
     left_over = count_left_over(rows, frames.values(), by="label_text")
     return Tables({"default": {name: frames[name] for name in requested}}, dropped, {**(observed or {}), **left_over})
-
-
-def split_stratified(
-    frame: pl.DataFrame, sizes: Mapping[str, int], *, by: str, key: str, seed: str | int
-) -> dict[str, pl.DataFrame]:
-    """Disjoint splits of `sizes` rows in total, each with the same share of every class.
-
-    Splits are filled in order, each from the rows that the earlier ones left. If a class has c of the N rows left, a split of s
-    rows takes its first floor(s * c / N) rows in hash order. The rows still missing come one each from the classes with the
-    largest remainders; of equal remainders, from the class whose next row comes first in hash order.
-
-    Raises RecipeError for too few rows, no class at all, a null class, a null or repeated key.
-    """
-    _check_sizes(sizes.values())
-    needed = sum(sizes.values())
-    if frame.height < needed:
-        raise too_few("rows", f"{frame.height} rows", f"{needed} rows")
-    rows = sort_by_hash(frame, key=key, seed=seed)
-    _, queues = _queues(rows, by)
-    splits = {}
-    for name, size in sizes.items():
-        shares = _shares(queues, size)
-        splits[name] = _take(rows, [queue.head(share) for queue, share in zip(queues, shares, strict=True)])
-        queues = [queue.slice(share) for queue, share in zip(queues, shares, strict=True)]
-    return splits
 
 
 def count_left_over(frame: pl.DataFrame, splits: Iterable[pl.DataFrame], *, by: str) -> dict[str, int]:

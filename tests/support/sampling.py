@@ -48,13 +48,13 @@ def all_choices(frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
         "by class": sampling.split(frame, small, key="id", seed=SEED, by="label"),
         "of all": sampling.split(frame, large, key="id", seed=SEED),
         "by cluster": sampling.split(frame, small, key="id", seed=SEED, by="label", group="cluster"),
-        "stratified": sampling.split_stratified(frame, large, by="label", key="id", seed=SEED),
-        "stratified by topics": sampling.split_stratified(frame, large, by="topics", key="id", seed=SEED),
     }
     frames = {f"{way}: {name}": part for way, splits in splits_by_way.items() for name, part in splits.items()}
     return frames | {
         "sorted": sampling.sort_by_hash(frame, key="id", seed=SEED),
         "sample": sampling.sample(frame, 1000, key="id", seed=SEED),
+        "stratified": sampling.sample_stratified(frame, 2001, by="label", key="id", seed=SEED),
+        "stratified by topics": sampling.sample_stratified(frame, 2001, by="topics", key="id", seed=SEED),
         "per class": sampling.sample_per_class(frame, 100, by="label", key="id", seed=SEED),
     }
 

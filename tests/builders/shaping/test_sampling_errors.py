@@ -19,7 +19,7 @@ def test_too_few_rows_are_an_error_instead_of_a_smaller_sample() -> None:
         sampling.split(two, {"train": 2, "test": 1}, key="id", seed=SEED)
     assert (caught.value.found, caught.value.expected) == ("2 rows", "at least 3 rows")
     with pytest.raises(RecipeError) as caught:
-        sampling.split_stratified(two, {"train": 2, "test": 1}, by="label", key="id", seed=SEED)
+        sampling.sample_stratified(two, 3, by="label", key="id", seed=SEED)
     assert (caught.value.found, caught.value.expected) == ("2 rows", "at least 3 rows")
 
 
@@ -85,7 +85,7 @@ def test_wrong_arguments_are_errors() -> None:
     with pytest.raises(ValueError, match="not -2"):
         sampling.split(rows, {"train": 1, "test": -2}, key="id", seed=SEED)
     with pytest.raises(ValueError, match="not -2"):
-        sampling.split_stratified(rows, {"test": -2}, by="label", key="id", seed=SEED)
+        sampling.sample_stratified(rows, -2, by="label", key="id", seed=SEED)
     with pytest.raises(TypeError, match="'score' must hold strings or integers"):
         sampling.sort_by_hash(pl.DataFrame({"score": [0.5]}), key="score", seed=SEED)
     for seed in ("", "x" * 65):

@@ -39,33 +39,25 @@ def test_splits_of_all_rows_are_cut_from_the_hash_order_one_after_another(
 
 
 @given(reviews, st.data())
-def test_stratified_splits_take_the_same_share_of_each_class(rows: dict[str, str], data: st.DataObject) -> None:
+def test_a_stratified_sample_takes_the_same_share_of_each_class(rows: dict[str, str], data: st.DataObject) -> None:
     rows = rows | {"one": "Good"}
-    test = data.draw(st.integers(0, len(rows)))
-    sizes = {"test": test, "train": data.draw(st.integers(0, len(rows) - test))}
-    splits = sampling.split_stratified(table(rows), sizes, by="label", key="id", seed=SEED)
-    remaining = Counter(rows.values())
-    for name, size in sizes.items():
-        assert splits[name].height == size
-        taken = counts(splits[name])
-        for label in CLASSES:
-            assert abs(taken[label] * remaining.total() - size * remaining[label]) < max(
-                remaining.total(), 1
-            )  # less than a row off
-        remaining -= taken
-    assert pl.concat(splits.values()).get_column("id").is_unique().all()
+    size = data.draw(st.integers(0, len(rows)))
+    sample = sampling.sample_stratified(table(rows), size, by="label", key="id", seed=SEED)
+    assert sample.height == size
+    assert sample.get_column("id").is_unique().all()
+    available, taken = Counter(rows.values()), counts(sample)
     for label in CLASSES:
+        assert abs(taken[label] * len(rows) - size * available[label]) < len(rows)  # less than a row off
         of_class = pl.col("label") == label
         queue = sampling.sort_by_hash(table(rows).filter(of_class), key="id", seed=SEED)
-        in_order = pl.concat([part.filter(of_class) for part in splits.values()])
-        assert_frame_equal(in_order, queue.head(in_order.height))
+        assert_frame_equal(sample.filter(of_class), queue.head(taken[label]))
 
 
 def test_shares_are_rounded_by_largest_remainder() -> None:
     rows = table(
         {f"{label} {n}": label for label, size in zip(CLASSES, (53, 31, 16), strict=True) for n in range(size)}
     )
-    test = sampling.split_stratified(rows, {"test": 10}, by="label", key="id", seed=SEED)["test"]
+    test = sampling.sample_stratified(rows, 10, by="label", key="id", seed=SEED)
     assert counts(test) == {"Bad": 5, "Neutral": 3, "Good": 2}  # of 5.3, 3.1 and 1.6
 
 
@@ -75,16 +67,15 @@ def test_classes_with_equal_remainders_are_ordered_by_hash_and_not_by_name(
 ) -> None:
     rows = table({name: name for name in names})
     n = data.draw(st.integers(0, len(names)))
-    taken = sampling.split_stratified(rows, {"test": n}, by="label", key="id", seed=SEED)["test"]
+    taken = sampling.sample_stratified(rows, n, by="label", key="id", seed=SEED)
     assert_frame_equal(taken, sampling.sample(rows, n, key="id", seed=SEED))
 
 
 def test_each_distinct_list_of_labels_is_a_class() -> None:
     topics: list[list[int]] = [[], [0], [0, 1], [1]] * 10
     rows = pl.DataFrame({"id": range(40), "label": topics})
-    splits = sampling.split_stratified(rows, {"test": 8, "train": 32}, by="label", key="id", seed=SEED)
-    for part, each in zip(splits.values(), (2, 8), strict=True):
-        assert Counter(map(tuple, part.get_column("label"))) == {(): each, (0,): each, (0, 1): each, (1,): each}
+    sample = sampling.sample_stratified(rows, 8, by="label", key="id", seed=SEED)
+    assert Counter(map(tuple, sample.get_column("label"))) == {(): 2, (0,): 2, (0, 1): 2, (1,): 2}
     assert sampling.sample_per_class(rows, 3, by="label", key="id", seed=SEED).height == 12
 
 
