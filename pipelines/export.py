@@ -30,11 +30,12 @@ def main() -> int:
     choices = make_choices(TRAINERS[options.trainer], options.negatives, options.positives, options.prefixes)
     sets = select_sets(find_releases(options.names, options.releases), options.configs)
     with show_stages("export"):
-        export = write_export(sets, options.output, choices, overwrite=options.overwrite)
+        record = write_export(sets, options.output, choices, overwrite=options.overwrite)
+    folder = options.output.absolute()
     if options.json:
-        command.print_json({"export": str(export.folder), **export.record})
+        command.print_json({"export": str(folder), **record})
     else:
-        command.print_page(export_page(export, width=command.width(), brief=not options.verbose))
+        command.print_page(export_page(record, folder, width=command.width(), brief=not options.verbose))
     return 0
 
 

@@ -1,14 +1,13 @@
 """An export: written beside its place, and exchanged with the one before when it is complete; its README.md and its page."""
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from builders.errors import ReleaseError
 from cards.render import card_template
-from pipelines.exporting.sets import RECORD, Choices, ExportedSet, TrainingSet, describe_export, share
+from pipelines.exporting.sets import DATA, RECORD, Choices, ExportedSet, TrainingSet, describe_export, share
 from pipelines.exporting.trainers import TRAINERS, TRAINING
 from pipelines.process.files import locked
 from pipelines.process.outputs import KINDS, Output, claim
@@ -27,18 +26,12 @@ def render_readme(sets: Sequence[ExportedSet], choices: Choices) -> str:
     return template.render(sets=sets, choices=choices, total=total, share=share, releases=manifests.values())
 
 
-@dataclass(frozen=True)
-class Export:
-    """An export as it was written. record: the content of its export.json."""
-
-    folder: Path
-    record: dict[str, Any]
-
-
-def write_export(sets: Sequence[TrainingSet], target: Path, choices: Choices, *, overwrite: bool = False) -> Export:
+def write_export(
+    sets: Sequence[TrainingSet], target: Path, choices: Choices, *, overwrite: bool = False
+) -> dict[str, Any]:
     """Write sets in the format of a trainer into a folder, which is new, empty, or an older export.
 
-    overwrite: the folder may hold other files, which are then gone.
+    overwrite: the folder may hold other files, which are then gone. Returns the content of its export.json.
 
     Raises UsageError for a folder that holds anything else, ReleaseError for a release that is damaged or has no row for this
     trainer, and for a full disk.
@@ -50,6 +43,7 @@ def write_export(sets: Sequence[TrainingSet], target: Path, choices: Choices, *,
     with locked(target.parent / f".{target.name}.lock", target.name, remove=True):
         claim([output], overwrite=overwrite)
         with staged_folder(target, "the export", marker=RECORD) as folder:
+            (folder / DATA).mkdir()
             written = trainer.write(sets, folder, choices)
             if not any(exported.tally.rows for exported in written):
                 reasons = {reason for exported in written for reason in exported.tally.dropped}
@@ -64,12 +58,14 @@ def write_export(sets: Sequence[TrainingSet], target: Path, choices: Choices, *,
             releases = list({id(exported.release): exported.release for exported in sets}.values())
             record = describe_export(folder, choices, releases, written)
             write_json(folder / RECORD, record)
-    return Export(target, record)
+    return record
 
 
-def export_page(export: Export, *, width: int | None, brief: bool = False) -> list[str]:
-    """The releases, the sets with their rows and weights, and what was left out. brief: a line for each release, and sums."""
-    record = export.record
+def export_page(record: Mapping[str, Any], folder: Path, *, width: int | None, brief: bool = False) -> list[str]:
+    """The releases, the sets with their rows and weights, and what was left out.
+
+    record: the content of export.json. folder: of the export. brief: a line for each release, and sums.
+    """
     lines, brief = [], brief and len(record["releases"]) > 1
     for release in record["releases"]:
         what = ", a sample" if release["sample"] else ", a part of it" if release["partial"] else ""
@@ -77,7 +73,7 @@ def export_page(export: Export, *, width: int | None, brief: bool = False) -> li
         sums = f": {_count(len(own), 'sets')}, {_count(sum(own), 'rows')}" if brief else ""
         lines.append(f"{release['dataset']} {release['version']}{what}{sums}")
     total = f"{_count(record['rows'], 'rows')} for {record['format']}; README.md says how to train on them"
-    last = [*wrap(total, width=width or WIDTH), f"in {export.folder}"]
+    last = [*wrap(total, width=width or WIDTH), f"in {folder}"]
     if brief:
         left = Counter[str]()
         for described in record["sets"]:

@@ -193,8 +193,9 @@ class Tally:
     left_out: Counter[str] = field(default_factory=Counter)
     negatives: Counter[str] = field(default_factory=Counter)
 
-    def count_written(self, batch: pl.DataFrame, positives: int) -> None:
-        """Count rows as they are written. batch: as read_pairs yields it. positives: how many of its positives are written."""
+    def count_written(self, batch: pl.DataFrame, rows: int, positives: int) -> None:
+        """Count what is written of a batch, as read_pairs yields it: how many rows, with how many of its positives."""
+        self.rows += rows
         self.left_out["positives"] += int(batch["positives"].list.len().sum()) - positives
         self.left_out["negatives"] += int(batch["available"].sum()) - int(batch["negatives"].list.len().sum())
         kinds = batch["kinds"].explode().drop_nulls().value_counts()

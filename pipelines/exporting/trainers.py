@@ -26,6 +26,7 @@ To a trainer each file is a dataset, and a batch comes from one dataset.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,11 +52,6 @@ from pipelines.exporting.sets import (
 )  # fmt: skip
 
 
-def write_flagembedding(sets: Sequence[TrainingSet], folder: Path, choices: Choices) -> list[ExportedSet]:
-    """Write a file for each set that has a row with a negative."""
-    return [_write_flagembedding_set(training_set, folder, choices) for training_set in sets]
-
-
 def drop_without_negative(batch: pl.DataFrame, tally: Tally) -> pl.DataFrame:
     """The rows that have a negative; the others are counted."""
     kept = batch.filter(pl.col("negatives").list.len() > 0)
@@ -64,16 +60,15 @@ def drop_without_negative(batch: pl.DataFrame, tally: Tally) -> pl.DataFrame:
     return kept
 
 
-def _write_flagembedding_set(training_set: TrainingSet, folder: Path, choices: Choices) -> ExportedSet:
+def write_flagembedding_set(training_set: TrainingSet, folder: Path, choices: Choices) -> ExportedSet:
+    """Write the file of a set, if it has a row with a negative."""
     path, tally = f"{DATA}/{training_set.name}.jsonl", Tally()
-    (folder / DATA).mkdir(exist_ok=True)
     query = (pl.lit(training_set.query_prefix) + pl.col("query")).alias("query")
     document = pl.lit(training_set.document_prefix) + pl.element()
     with (folder / path).open("wb") as stream:
         for batch in read_pairs(training_set, choices.negatives, tally):
             rows = drop_without_negative(batch, tally)
-            tally.count_written(rows, int(rows["positives"].list.len().sum()))
-            tally.rows += rows.height
+            tally.count_written(rows, rows.height, int(rows["positives"].list.len().sum()))
             texts = rows.select(
                 query,
                 pos=pl.col("positives").list.eval(document),
@@ -94,7 +89,6 @@ PATH = f"{DATA}/medi-data.json"  # the name that train.py looks for
 
 def write_medi(sets: Sequence[TrainingSet], folder: Path, choices: Choices) -> list[ExportedSet]:
     """Write all sets into one file; it is JSON if there is a row."""
-    (folder / DATA).mkdir()
     written = []
     with (folder / PATH).open("wb") as stream:
         separator = b"[\n"
@@ -118,8 +112,7 @@ def _rows(training_set: TrainingSet, number: int, choices: Choices, tally: Tally
     for batch in read_pairs(training_set, choices.negatives, tally):
         rows = drop_without_negative(batch, tally)
         pairs = _one_positive(rows, choices)
-        tally.count_written(rows, pairs.height)
-        tally.rows += pairs.height
+        tally.count_written(rows, pairs.height, pairs.height)
         for query, document, negatives in pairs.iter_rows():
             yield {
                 "query": pair(training_set.query_prefix, query),
@@ -131,11 +124,6 @@ def _rows(training_set: TrainingSet, number: int, choices: Choices, tally: Tally
 
 
 TRAINING = "training.json"
-
-
-def write_sentence_transformers(sets: Sequence[TrainingSet], folder: Path, choices: Choices) -> list[ExportedSet]:
-    """Write the files of all sets."""
-    return [_write_parquet_set(training_set, folder, choices) for training_set in sets]
 
 
 def describe_training(sets: Sequence[ExportedSet]) -> dict[str, Any]:
@@ -181,14 +169,13 @@ class _File:
         self.writer.write_table(table, row_group_size=BATCH)
 
 
-def _write_parquet_set(training_set: TrainingSet, folder: Path, choices: Choices) -> ExportedSet:
+def write_parquet_set(training_set: TrainingSet, folder: Path, choices: Choices) -> ExportedSet:
+    """Write the files of a set: one for each number of negatives."""
     files, tally = dict[int, _File](), Tally()
-    (folder / DATA).mkdir(exist_ok=True)
     with ExitStack() as stack:
         for batch in read_pairs(training_set, choices.negatives, tally):
             pairs = _one_positive(batch, choices)
-            tally.count_written(batch, pairs.height)
-            tally.rows += pairs.height
+            tally.count_written(batch, pairs.height, pairs.height)
             for (count,), rows in pairs.group_by(pl.col("negatives").list.len(), maintain_order=True):
                 number = int(str(count))
                 columns = _columns(number)
@@ -219,12 +206,23 @@ def _columns(negatives: int) -> list[str]:
     return ["anchor", "positive", *(f"negative_{number + 1}" for number in range(negatives))]
 
 
+def write_each(
+    write: Callable[[TrainingSet, Path, Choices], ExportedSet],
+    sets: Sequence[TrainingSet],
+    folder: Path,
+    choices: Choices,
+) -> list[ExportedSet]:
+    """Write the sets one after the other, each into files of its own."""
+    return [write(training_set, folder, choices) for training_set in sets]
+
+
 @dataclass(frozen=True)
 class Trainer:
     """A trainer whose format is written.
 
-    write: the sets into a folder. describe: the content of training.json, for a trainer that reads one. negatives: the fewest and
-    the most of a row. positives, prefixes: what Choices may say, the default first. reasons: why an option has no other value.
+    write: the sets into a folder that has DATA. describe: the content of training.json, for a trainer that reads one. negatives:
+    the fewest and the most of a row. positives, prefixes: what Choices may say, the default first. reasons: why an option has no
+    other value.
     files, row, prefix: of the table in docs/training.md.
     """
 
@@ -242,14 +240,14 @@ class Trainer:
 
 TRAINERS = {trainer.name: trainer for trainer in (
     Trainer(
-        "sentence-transformers", write_sentence_transformers,
+        "sentence-transformers", partial(write_each, write_parquet_set),
         "Parquet, one or more a set",
         "`anchor`, `positive`, `negative_1` to `negative_7`",
         "apart: `prompts` in `training.json`, by dataset and column",
         describe=describe_training, prefixes=("apart",),
     ),
     Trainer(
-        "flagembedding", write_flagembedding,
+        "flagembedding", partial(write_each, write_flagembedding_set),
         "JSON lines, one a set",
         "`query`, `pos` (all positives), `neg`, an empty `prompt`",
         "in the texts",

@@ -7,15 +7,15 @@ from typing import Any
 
 import polars as pl
 
-from pipelines.exporting.export import Export, write_export
+from pipelines.exporting.export import write_export
 from pipelines.exporting.sets import Choices, find_releases, select_sets
 from pipelines.exporting.trainers import TRAINERS, make_choices
 
 CHOICES = {name: make_choices(trainer, None, None, None) for name, trainer in TRAINERS.items()}
 
 
-def export(release_dirs: Sequence[Path], target: Path, choices: Choices) -> Export:
-    """Export all sets of some releases."""
+def export(release_dirs: Sequence[Path], target: Path, choices: Choices) -> dict[str, Any]:
+    """Export all sets of some releases; returns the content of export.json."""
     return write_export(select_sets(find_releases(list(map(str, release_dirs)), target), None), target, choices)
 
 

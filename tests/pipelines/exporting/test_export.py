@@ -105,7 +105,8 @@ def test_an_export_killed_at_any_step_leaves_the_one_before_or_a_whole_one(
     assert (result["exit"], result["steps"] > 15) == (0, True)
     choices = replace(CHOICES[trainer], negatives=1, positives="first", prefixes="text")
     before = tree(tmp_path / "old" / "to") if older else {}
-    whole = tree(export([release_dir], tmp_path / "whole", choices).folder)
+    export([release_dir], tmp_path / "whole", choices)
+    whole = tree(tmp_path / "whole")
     results = []
     for step in range(0, result["steps"], 2):
         output = killed / f"{step:03d}" / "outputs"
@@ -182,7 +183,7 @@ def test_several_releases_become_one_mixture_with_weights_over_all(tmp_path: Pat
     first = write_training_release(tmp_path, {"faq": FAQ})
     rows = [pair(f"q{number}", provided="a") for number in range(6)]
     second = write_training_release(tmp_path, {"news": rows}, dataset="other-contrastive", sample=True)
-    record = export([first, second], tmp_path / "to", CHOICES["sentence-transformers"]).record
+    record = export([first, second], tmp_path / "to", CHOICES["sentence-transformers"])
     assert [one["weight"] for one in record["sets"]] == [0.25, 0.75]
     assert [(release["dataset"], release["sample"]) for release in record["releases"]] == [
         ("toy-contrastive", False),

@@ -68,7 +68,7 @@ def test_fewer_negatives_are_asked_for_and_every_row_has_them_or_says_so(release
 
 
 def test_each_positive_may_be_a_row(release_dir: Path, tmp_path: Path) -> None:
-    record = export([release_dir], tmp_path / "to", replace(COLUMNS, positives="each")).record
+    record = export([release_dir], tmp_path / "to", replace(COLUMNS, positives="each"))
     rows = read_columns(tmp_path / "to" / "data" / "faq.parquet")
     assert [(row["anchor"], row["positive"]) for row in rows] == [
         ("who", "a"), ("who", "b"), ("why", "o"), ("why", "p"), ("why", "q"),
@@ -94,7 +94,8 @@ def test_datasets_loads_an_export_by_the_names_of_its_sets(
     release_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
-    target = export([release_dir], tmp_path / "to", COLUMNS).folder
+    target = tmp_path / "to"
+    export([release_dir], target, COLUMNS)
     names = ["faq", "faq.3-negatives", "faq.0-negatives", "news.2-negatives"]
     assert get_dataset_config_names(str(target)) == names
     for name in names:
@@ -103,7 +104,7 @@ def test_datasets_loads_an_export_by_the_names_of_its_sets(
 
 
 def test_flagembedding_gets_lines_with_prefixes_in_the_texts(release_dir: Path, tmp_path: Path) -> None:
-    record = export([release_dir], tmp_path / "to", LINES).record
+    record = export([release_dir], tmp_path / "to", LINES)
     data = tmp_path / "to" / "data"
     assert sorted(path.name for path in data.iterdir()) == ["faq.jsonl", "news.jsonl"]
     faq = read_lines(data / "faq.jsonl")
@@ -129,7 +130,7 @@ def test_flagembedding_gets_lines_with_prefixes_in_the_texts(release_dir: Path, 
 
 def test_a_set_without_negatives_has_no_file_of_lines(tmp_path: Path) -> None:
     release_dir = write_training_release(tmp_path, {"faq": [pair("q")], "news": NEWS})
-    record = export([release_dir], tmp_path / "to", LINES).record
+    record = export([release_dir], tmp_path / "to", LINES)
     assert [path.name for path in (tmp_path / "to" / "data").iterdir()] == ["news.jsonl"]
     assert [(one["rows"], one["files"] != []) for one in record["sets"]] == [(0, False), (1, True)]
     only = write_training_release(tmp_path / "only", {"faq": [pair("q")]})
@@ -144,7 +145,7 @@ def medi(task: str, number: int, *texts: str) -> dict[str, Any]:
 
 
 def test_medi_is_one_array_with_the_rows_of_a_task_behind_each_other(release_dir: Path, tmp_path: Path) -> None:
-    record = export([release_dir], tmp_path / "to", MEDI).record
+    record = export([release_dir], tmp_path / "to", MEDI)
     written = json.loads((tmp_path / "to" / "data" / "medi-data.json").read_text("utf-8"))
     query, document = "search_query: ", "search_document: "
     assert written == [
@@ -166,7 +167,7 @@ def test_the_prefixes_of_medi_may_be_its_instructions(release_dir: Path, tmp_pat
 
 
 def test_the_record_says_what_was_written_of_each_set(release_dir: Path, tmp_path: Path) -> None:
-    record = export([release_dir], tmp_path / "to", COLUMNS).record
+    record = export([release_dir], tmp_path / "to", COLUMNS)
     manifest = folder.require_manifest(release_dir)
     assert record == json.loads((tmp_path / "to" / "export.json").read_text("utf-8"))
     assert record["releases"] == [
@@ -214,19 +215,19 @@ def test_every_row_of_a_built_release_is_in_every_format(
     golden_release: Callable[..., BuildResult], dataset: str, version: str, tmp_path: Path
 ) -> None:
     built = golden_release(dataset, version)
-    targets = {name: export([built.release_dir], tmp_path / name, choices) for name, choices in CHOICES.items()}
-    lines = json.loads((targets["medi"].folder / "data" / "medi-data.json").read_text("utf-8"))
+    records = {name: export([built.release_dir], tmp_path / name, choices) for name, choices in CHOICES.items()}
+    lines = json.loads((tmp_path / "medi" / "data" / "medi-data.json").read_text("utf-8"))
     for table in built.manifest.tables:
         rows = release_rows(built.release_dir, table)
         assert rows, table.config
         with_negatives = [row for row in rows if row["negatives"]]
-        files = (targets["sentence-transformers"].folder / "data").glob(f"{table.config}.*")
+        files = (tmp_path / "sentence-transformers" / "data").glob(f"{table.config}.*")
         found = [list(row.values()) for path in files for row in read_columns(path)]
         expected = [[row["query"], row["positives"][0], *row["negatives"][:7]] for row in rows]
         assert sorted(found) == sorted(expected)
-        [one] = [one for one in targets["flagembedding"].record["sets"] if one["name"] == table.config]
+        [one] = [one for one in records["flagembedding"]["sets"] if one["name"] == table.config]
         query, document = one["prefixes"].values()
-        assert read_lines(targets["flagembedding"].folder / one["files"][0]["path"]) == [
+        assert read_lines(tmp_path / "flagembedding" / one["files"][0]["path"]) == [
             {
                 "query": query + row["query"],
                 "pos": [document + text for text in row["positives"]],
@@ -261,5 +262,5 @@ def test_every_trainer_writes_what_its_defaults_say_and_is_called_so_in_its_read
     assert (choices.trainer, choices.negatives) == (trainer.name, trainer.negatives[1])
     rows = [pair("who", "a b", provided="c d"), pair("when", "e", provided="f")]
     written = export([write_training_release(tmp_path, {"faq": rows})], tmp_path / "to", choices)
-    assert (written.record["format"], written.record["rows"]) == (trainer.name, 2)
+    assert (written["format"], written["rows"]) == (trainer.name, 2)
     assert "data/" in (tmp_path / "to" / "README.md").read_text("utf-8")

@@ -83,7 +83,7 @@ def test_the_code_of_an_export_loads_every_row_with_a_prompt_for_each_column(
     written = export([release_dir], tmp_path / "to", CHOICES["sentence-transformers"])
     monkeypatch.chdir(tmp_path / "to")
     exec(code_of(tmp_path / "to" / "README.md"), {})
-    files = {file["name"]: tmp_path / "to" / file["path"] for one in written.record["sets"] for file in one["files"]}
+    files = {file["name"]: tmp_path / "to" / file["path"] for one in written["sets"] for file in one["files"]}
     assert {name: data.to_list() for name, data in trainer.train.items()} == {
         name: read_columns(path) for name, path in files.items()
     }
@@ -113,7 +113,8 @@ def test_a_readme_says_what_is_in_the_export_and_how_to_train_on_it(tmp_path: Pa
     release_dir = write_training_release(tmp_path, {"faq": rows}, {"faq": SEARCH}, sample=True)
     readme = {}
     for trainer, choices in CHOICES.items():
-        readme[trainer] = (export([release_dir], tmp_path / trainer, choices).folder / "README.md").read_text("utf-8")
+        export([release_dir], tmp_path / trainer, choices)
+        readme[trainer] = (tmp_path / trainer / "README.md").read_text("utf-8")
         assert "- `toy-contrastive@1.0.0`, a sample, content_sha256 `" in readme[trainer]
     assert "| `faq` | `data/faq.jsonl` | 1 | 1.0 | `search_query: ` | `search_document: ` |" in readme["flagembedding"]
     assert "Rows dropped from `faq`: 1 (no negative)." in readme["medi"]
