@@ -162,7 +162,7 @@ def write_index(
                         digest.update(values.data)
             if not written:
                 writer.write_table(SCHEMA.empty_table())
-            views = tuple(view.label for view in VIEWS)
+            views = tuple(view.name for view in VIEWS)
             probe = probe_digest(PRINTS[FORMAT])
             header = msgspec.json.encode(IndexHeader(FORMAT, probe, written, tuple(tables), FOLDING, views))
             columns = msgspec.json.encode({name: _column_digest(*both) for name, both in digests.items()})

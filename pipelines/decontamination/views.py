@@ -48,17 +48,11 @@ HYPHEN = r"(\p{L})[-\x{2010}]\s*\n\s*(\p{Ll})"
 
 @dataclass(frozen=True)
 class View:
-    """A view. applies: a regular expression that finds something in each text that the view changes."""
+    """A view. name: with its version. applies: a regular expression that finds something in each text that the view changes."""
 
     name: str
-    version: int
     applies: str
     render: Callable[[pl.Series], pl.Series]
-
-    @property
-    def label(self) -> str:
-        """Name and version: `html/1`."""
-        return f"{self.name}/{self.version}"
 
 
 def _replacing(*replacements: tuple[str, str]) -> Callable[[pl.Series], pl.Series]:
@@ -85,30 +79,29 @@ def _decode(escapes: re.Match[str]) -> str:
 
 
 VIEWS = (  # in the order in which they are undone: what encloses a text comes first
-    View("json", 1, ESCAPES, _unescape_json),
-    View("chat", 1, CHAT, _replacing((CHAT, "\n"))),
-    View("html", 1, f"{REFERENCE}|{TAG}", _unescape_html),
-    View("markdown", 1, rf"\]\(|{MARKS}", _replacing((LINK, "$1"), (MARKS, " "))),
-    View("joined", 1, rf"{UNSEEN}|-\n|- \n|-\r\n|\x{{2010}}\n", _replacing((UNSEEN, ""), (HYPHEN, "$1$2"))),
-    View("prefix", 1, PREFIX, _replacing((PREFIX, ""))),
+    View("json/1", ESCAPES, _unescape_json),
+    View("chat/1", CHAT, _replacing((CHAT, "\n"))),
+    View("html/1", f"{REFERENCE}|{TAG}", _unescape_html),
+    View("markdown/1", rf"\]\(|{MARKS}", _replacing((LINK, "$1"), (MARKS, " "))),
+    View("joined/1", rf"{UNSEEN}|-\n|- \n|-\r\n|\x{{2010}}\n", _replacing((UNSEEN, ""), (HYPHEN, "$1$2"))),
+    View("prefix/1", PREFIX, _replacing((PREFIX, ""))),
 )
 
 
 def render_views(texts: pl.Series, views: tuple[str, ...]) -> pl.DataFrame:
     """The texts that a view changes, without what all of them undo.
 
-    views: by their labels; others than these are not used. Columns: position (UInt32, ascending), text, view: the names of the
-    views that changed it, joined by `+`.
+    views: by their names; others than these are not used. Columns: position (UInt32, ascending), text, view: the names of the
+    views that changed it, without versions, joined by `+`.
     """
     rendered = pl.DataFrame({"position": range(len(texts)), "text": texts}, {"position": pl.UInt32, "text": pl.String})
     rendered = rendered.with_columns(view=pl.lit(""))
     for view in VIEWS:
-        applies = rendered["text"].str.contains(view.applies) if view.label in views else pl.Series([False])
+        applies = rendered["text"].str.contains(view.applies) if view.name in views else pl.Series([False])
         if applies.any():
             changed = rendered.filter(applies)
-            names = pl.concat_str(
-                pl.col("view"), pl.when(pl.col("view") != "").then(pl.lit("+")).otherwise(pl.lit("")), pl.lit(view.name)
-            )
+            name = view.name.partition("/")[0]
+            names = pl.when(pl.col("view") == "").then(pl.lit(name)).otherwise(pl.col("view") + f"+{name}")
             changed = changed.with_columns(view.render(changed["text"]).alias("text"), view=names)
             rendered = pl.concat([rendered.filter(~applies), changed]).sort("position")
     return rendered.filter(pl.col("view") != "")
