@@ -3,7 +3,6 @@
 import csv
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
 from typing import Any
 
 import polars as pl
@@ -176,13 +175,18 @@ def _list_names(names: list[str]) -> str:
 LONGEST = 1_000  # lines of one quoted field
 
 
-def read_loose_csv(raw: Raw, columns: Columns, *, separator: str = ",") -> pl.DataFrame:
-    r"""The named columns of a table of separated values with a header, whatever the quotes in it mean.
+# A record whose quotes all enclose fields, and each field of such a record.
+FIELD = r'"(?:[^"]|"")*"|(?!")[^\t]*'
+QUOTED, EACH_FIELD = re.compile(rf"(?:{FIELD})(?:\t(?:{FIELD}))*"), re.compile(rf"(?:^|\t)({FIELD})")
+
+
+def read_loose_tsv(raw: Raw, columns: Columns) -> pl.DataFrame:
+    r"""The named columns of a table of values separated by tabs, with a header, whatever the quotes in it mean.
 
     columns: String, Int64 or Float64, found by their names in the header; other columns are ignored. Every record is read in the
     first of these ways that gives as many fields as the header has:
 
-    - a field in quotes holds the text between them, with doubled quotes for one; separators in it belong to the text;
+    - a field in quotes holds the text between them, with doubled quotes for one; tabs in it belong to the text;
     - as the line is, with quotes as ordinary characters: `he said "no"`, `5" heel`, `"Silk" is polyester`;
     - a field in quotes over several lines.
 
@@ -192,19 +196,19 @@ def read_loose_csv(raw: Raw, columns: Columns, *, separator: str = ",") -> pl.Da
     that does not have its column's type, for a column that the header lacks or repeats, and for text that is not UTF-8.
     """
     schema = make_schema(columns, ())
-    records = _records(raw, separator)
+    records = _records(raw)
     parsers = _column_parsers(raw, *next(records, (1, [])), schema)
     return collect_rows(raw, records, lambda fields: [parse(fields[index]) for index, parse in parsers], schema)
 
 
-def _records(raw: Raw, separator: str) -> Iterator[tuple[int, list[str]]]:
+def _records(raw: Raw) -> Iterator[tuple[int, list[str]]]:
     """Yield the number of each record's first line, and its fields; the first is the header."""
     lines = list(iterate_lines(raw))
     while lines and not lines[-1]:
         lines.pop()
     start = count = 0
     while start < len(lines):
-        readings = _readings(lines, start, separator, count)
+        readings = _readings(lines, start, count)
         if len(readings) != 1:
             raise malformed(
                 raw,
@@ -218,35 +222,28 @@ def _records(raw: Raw, separator: str) -> Iterator[tuple[int, list[str]]]:
         start, count = stop, count or len(fields)
 
 
-@cache
-def _patterns(separator: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """A record whose quotes all enclose fields, and each field of such a record."""
-    mark = re.escape(separator)
-    field = rf'"(?:[^"]|"")*"|(?!")[^{mark}]*'
-    return re.compile(rf"(?:{field})(?:{mark}(?:{field}))*"), re.compile(rf"(?:^|{mark})({field})")
-
-
-def _readings(lines: list[str], start: int, separator: str, count: int) -> list[tuple[list[str], int]]:
+def _readings(lines: list[str], start: int, count: int) -> list[tuple[list[str], int]]:
     """The ways to read the record that begins at a line: its fields, and the number of the next line."""
-    quoted, each = _patterns(separator)
 
     def fits(fields: list[str]) -> bool:
         return len(fields) == count if count else True
 
     def unquote(text: str) -> list[str]:
-        return [field[1:-1].replace('""', '"') if field.startswith('"') else field for field in each.findall(text)]
+        return [
+            field[1:-1].replace('""', '"') if field.startswith('"') else field for field in EACH_FIELD.findall(text)
+        ]
 
     line = lines[start]
-    if quoted.fullmatch(line) and fits(fields := unquote(line)):
+    if QUOTED.fullmatch(line) and fits(fields := unquote(line)):
         return [(fields, start + 1)]
-    literal = line.split(separator)
+    literal = line.split("\t")
     readings = [(literal, start + 1)] if fits(literal) else []
-    if line.startswith('"') or f'{separator}"' in line:
+    if line.startswith('"') or '\t"' in line:
         text = line
         for stop in range(start + 1, min(len(lines), start + LONGEST)):
             text += "\n" + lines[stop]
             if '"' in lines[stop]:
-                if quoted.fullmatch(text) and fits(fields := unquote(text)):
+                if QUOTED.fullmatch(text) and fits(fields := unquote(text)):
                     readings.append((fields, stop + 1))
                 if lines[stop].replace('""', "").count('"'):
                     break

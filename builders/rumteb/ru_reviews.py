@@ -4,7 +4,7 @@ import polars as pl
 
 from builders.published import published_files
 from builders.raw_files import github
-from builders.reading.csv import read_loose_csv
+from builders.reading.csv import read_loose_tsv
 from builders.shaping.cleaning import DEDUPLICATED, deduplicate_texts
 from builders.shaping.labels import label_numbers
 from builders.shaping.sampling import draw_splits
@@ -34,7 +34,7 @@ SOURCE = Source(
 
 def read_reviews(raw: RawFiles) -> pl.DataFrame:
     """All reviews: id (String: the row in the raw file, from 0), text (String), label (Int64) and label_text (String)."""
-    reviews = read_loose_csv(raw["reviews"], {"review": pl.String(), "sentiment": pl.String()}, separator="\t")
+    reviews = read_loose_tsv(raw["reviews"], {"review": pl.String(), "sentiment": pl.String()})
     label = label_numbers(reviews["sentiment"], SENTIMENTS, raw["reviews"], unit="record")
     return reviews.select(
         pl.int_range(pl.len()).cast(pl.String).alias("id"),

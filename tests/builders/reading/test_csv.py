@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from builders.errors import SourceError
 from builders.reading import values
-from builders.reading.csv import read_csv, read_loose_csv
+from builders.reading.csv import read_csv, read_loose_tsv
 from builders.spec import Raw
 from tests.support.reading import AB, BOM, TEXT, source_error
 
@@ -133,7 +133,7 @@ COLUMNS = {"text": pl.String(), "label": pl.String()}
 
 
 def read_rows(raw: Raw) -> list[tuple[str, ...]]:
-    return read_loose_csv(raw, COLUMNS, separator="\t").rows()
+    return read_loose_tsv(raw, COLUMNS).rows()
 
 
 @pytest.mark.parametrize(
