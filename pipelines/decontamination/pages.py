@@ -38,6 +38,7 @@ from pipelines.decontamination.scans import TABLE, Scan, Sums, TableSummary, loa
 from pipelines.hub.published_indexes import FILE, MARK, IndexFile
 from pipelines.process.files import file_sha256
 from pipelines.process.html import write_page
+from pipelines.process.stages import format_amount
 from pipelines.process.tables import WIDTH, table, wrap
 from pipelines.raw.requests import HUB
 
@@ -51,8 +52,8 @@ def index_page(tables: Sequence[IndexTable], output: Path, record: Record, *, wi
     names, versions = {indexed.dataset for indexed in tables}, {indexed.identity for indexed in tables}
     several = f" in {len(versions)} versions" if len(versions) > len(names) else ""
     per_text = f", {size / texts:.0f} bytes a text" if texts else ""
-    datasets = f"{output}: {count(len(names), 'dataset')}{several}"
-    sentences = [f"{datasets}, {count(texts, 'text')}, {number(size)} bytes{per_text}"]
+    datasets = f"{output}: {format_amount(len(names), 'datasets')}{several}"
+    sentences = [f"{datasets}, {format_amount(texts, 'texts')}, {number(size)} bytes{per_text}"]
     sentences += lacking(record, len(record.unread))
     lines = table([["dataset", "table", "texts"], *rows], width=width, numbers=("texts",)).splitlines()
     return [*lines, "", *(part for text in sentences for part in wrap(text, width=width or WIDTH, break_words=False))]
@@ -64,7 +65,7 @@ def lacking(record: Record, shown: int) -> list[str]:
     for unread in record.unread:
         names.setdefault(unread.reason, {})[unread.dataset] = None
     return [
-        f"{reason}, so not in the index: {count(len(several), 'dataset')}: {', '.join([*several][:shown])}"
+        f"{reason}, so not in the index: {format_amount(len(several), 'datasets')}: {', '.join([*several][:shown])}"
         + (", ..." if len(several) > shown else "")
         for reason, several in names.items()
     ]
@@ -128,7 +129,7 @@ def scan_page(scan: Scan, summaries: Sequence[TableSummary], *, width: int | Non
     sums, space = scan.sums, width or WIDTH
     lines = wrap(read_text(scan), "corpus: ", width=space)
     lines += wrap(
-        f"{count(sums.rows_found, 'row')} of the corpus ({share_text(sums.share_found)}) with texts of the index",
+        f"{format_amount(sums.rows_found, 'rows')} of the corpus ({share_text(sums.share_found)}) with texts of the index",
         "found: ",
         width=space,
     )
@@ -163,8 +164,8 @@ def _found_lines(found: Sequence[TableSummary], width: int | None) -> list[str]:
 
 def read_text(scan: Scan) -> str:
     """What was read of the corpus."""
-    files = count(len(scan.corpus.files), "file")
-    return f"{files}, {count(scan.sums.rows, 'row')}, {count(scan.sums.texts, 'text')}"
+    files = format_amount(len(scan.corpus.files), "files")
+    return f"{files}, {format_amount(scan.sums.rows, 'rows')}, {format_amount(scan.sums.texts, 'texts')}"
 
 
 MAX_UNREAD = 12  # columns that a page names
@@ -202,10 +203,10 @@ def remarks(scan: Scan, summaries: Sequence[TableSummary]) -> list[str]:
     said = {
         unread_text(scan.sums): len(scan.sums.unread),
         **dict.fromkeys(lacking(read_record(scan.index), MAX_NAMES), 1),
-        f"nothing found of {count(len(without), 'dataset')}: {shown}": len(without),
-        f"not counted: {count(short, 'row')} whose texts of 1 to 4 words are in the corpus by themselves": short,
-        f"estimated: {count(estimated, 'near row')}, as their texts are not available: {todo}": estimated,
-        f"the texts of {count(absent, 'dataset')} are not available: near-duplicates of them are estimated": absent
+        f"nothing found of {format_amount(len(without), 'datasets')}: {shown}": len(without),
+        f"not counted: {format_amount(short, 'rows')} whose texts of 1 to 4 words are in the corpus by themselves": short,
+        f"estimated: {format_amount(estimated, 'near rows')}, as their texts are not available: {todo}": estimated,
+        f"the texts of {format_amount(absent, 'datasets')} are not available: near-duplicates of them are estimated": absent
         and not estimated,
         f"of texts with a similarity of {scan.threshold:g}, {recall:.1f} % are compared at all": scan.threshold
         < THRESHOLD,
@@ -256,7 +257,7 @@ def clean_page(clean: Mapping[str, Any], target: Path | str) -> list[str]:
     dropped = clean["dropped"]
     counts = ", ".join(f"{kind} {number(dropped[kind])}" for kind in KINDS if kind in dropped)
     reasons = f" ({counts}; a row may have several)" if counts else ""
-    text = f"{target}: {count(clean['kept'], 'row')} kept, {number(clean['rows'] - clean['kept'])} dropped{reasons}"
+    text = f"{target}: {format_amount(clean['kept'], 'rows')} kept, {number(clean['rows'] - clean['kept'])} dropped{reasons}"
     return wrap(text, break_words=False)
 
 
@@ -269,11 +270,6 @@ def location(indexed: IndexTable) -> str:
     """A table of a dataset and its column."""
     config = "" if indexed.config == "default" else f"{indexed.config}/"
     return f"{config}{indexed.split} {indexed.column}"
-
-
-def count(amount: int, what: str) -> str:
-    """`1 row`, `2,000 rows`."""
-    return f"{number(amount)} {what}{'' if amount == 1 else 's'}"
 
 
 EXAMPLES = 3  # of each kind, for each column of a table
@@ -382,7 +378,7 @@ def write(path: Path, scan: Scan, summaries: Sequence[TableSummary]) -> None:
         kinds=KINDS,
         remarks=remarks(scan, summaries),
         threshold=f"{scan.threshold:g}",
-        count=count,
+        format_amount=format_amount,
         dataset_name=dataset_name,
         location=location,
     )

@@ -11,6 +11,7 @@ from pipelines.exporting.sets import DATA, RECORD, Choices, ExportedSet, Trainin
 from pipelines.exporting.trainers import TRAINERS, TRAINING
 from pipelines.process.files import locked
 from pipelines.process.outputs import KINDS, Output, claim
+from pipelines.process.stages import format_amount
 from pipelines.process.tables import WIDTH, table, wrap
 from pipelines.release.folder import CARD, write_json
 from pipelines.release.staging import staged_folder
@@ -70,9 +71,9 @@ def export_page(record: Mapping[str, Any], folder: Path, *, width: int | None, b
     for release in record["releases"]:
         what = ", a sample" if release["sample"] else ", a part of it" if release["partial"] else ""
         own = [described["rows"] for described in record["sets"] if described["dataset"] == release["dataset"]]
-        sums = f": {_count(len(own), 'sets')}, {_count(sum(own), 'rows')}" if brief else ""
+        sums = f": {format_amount(len(own), 'sets')}, {format_amount(sum(own), 'rows')}" if brief else ""
         lines.append(f"{release['dataset']} {release['version']}{what}{sums}")
-    total = f"{_count(record['rows'], 'rows')} for {record['format']}; README.md says how to train on them"
+    total = f"{format_amount(record['rows'], 'rows')} for {record['format']}; README.md says how to train on them"
     last = [*wrap(total, width=width or WIDTH), f"in {folder}"]
     if brief:
         left = Counter[str]()
@@ -95,18 +96,15 @@ def export_page(record: Mapping[str, Any], folder: Path, *, width: int | None, b
         )
     lines += ["", *table(rows, width=width).splitlines(), ""]
     for described in record["sets"]:
-        remarks = [f"{_count(count, 'rows')} dropped ({reason})" for reason, count in described["dropped"].items()]
-        remarks += [f"{_count(count, what)} left out" for what, count in described["left_out"].items()]
+        remarks = [
+            f"{format_amount(count, 'rows')} dropped ({reason})" for reason, count in described["dropped"].items()
+        ]
+        remarks += [f"{format_amount(count, what)} left out" for what, count in described["left_out"].items()]
         remarks += [
-            f"{_count(file['rows'], 'rows')} in {file['path']}"
+            f"{format_amount(file['rows'], 'rows')} in {file['path']}"
             for file in described["files"]
             if len(described["files"]) > 1
         ]
         for remark in remarks:
             lines += wrap(f"{described['name']}: {remark}", width=width or WIDTH)
     return [*lines, *last]
-
-
-def _count(count: int, what: str) -> str:
-    """`1 row`, `2,000 rows`."""
-    return f"{count:,} {what.removesuffix('s') if count == 1 else what}"

@@ -78,7 +78,7 @@ def stage(name: str, *, total: int | None = None, unit: str = "") -> Iterator[Ca
         with _lock:
             _running[:] = [other for other in _running if other is not own]
         seconds = (own.advanced if own.is_finished else time.monotonic()) - own.started
-        amount = f"{_amount(own.done, own.unit)} in " if own.done else ""
+        amount = f"{format_amount(own.done, own.unit)} in " if own.done else ""
         logger.debug("%s: %s%s", name, amount, format_duration(seconds))
 
 
@@ -176,12 +176,12 @@ def _progress(running: _Stage, now: float) -> str:
     if (
         running.total is not None and running.unit and 1 < running.total < 100
     ):  # a few files or sources: each takes its own time
-        return f"{running.name} {running.done} of {_amount(running.total, running.unit)}"
+        return f"{running.name} {running.done} of {format_amount(running.total, running.unit)}"
     if not running.done or running.is_finished or seconds <= 0:
         return f"{running.name} {format_clock(seconds)}"
     rate = running.done / seconds
     if running.total is None:
-        return f"{running.name} {_amount(running.done, running.unit)}, {_rate(rate, running.unit)}"
+        return f"{running.name} {format_amount(running.done, running.unit)}, {_rate(rate, running.unit)}"
     left = format_clock((running.total - running.done) / rate)
     return f"{running.name} {100 * running.done // running.total} %, {_rate(rate, running.unit)}, {left} left"
 
@@ -190,7 +190,8 @@ def _rate(rate: float, unit: str) -> str:
     return f"{format_size(round(rate))}/s" if unit == BYTES else f"{rate:,.0f} {unit}/s"
 
 
-def _amount(count: int, unit: str) -> str:
+def format_amount(count: int, unit: str) -> str:
+    """`1 row`, `2,000 rows`, `1.5 MB`. unit: a plural."""
     if unit == BYTES:
         return format_size(count)
     return f"{count:,} {unit.removesuffix('s') if count == 1 else unit}"
