@@ -6,7 +6,7 @@ They are values for a template, which draws them as SVG: nothing here is markup.
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -60,39 +60,7 @@ TEXTS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Bar:
-    """A bar: its name, the count that it shows, its share of all, and its length, 0 to 1."""
-
-    name: str
-    count: int
-    share: float
-    size: float
-
-
-@dataclass(frozen=True)
-class BarChart:
-    """Counts of one split as horizontal bars. omitted: how many bars are left out."""
-
-    title: str
-    split: str
-    bars: tuple[Bar, ...]
-    omitted: int
-
-
-@dataclass(frozen=True)
-class LengthChart:
-    """The lengths of some texts of one split, in characters: quantiles, and where they are on a scale from 0 to 1."""
-
-    title: str
-    split: str
-    shortest: int
-    longest: int
-    quantiles: Mapping[str, int]
-    places: Mapping[str, float]
-
-
-def label_charts(task: Task, statistics: Mapping[str, Any]) -> list[BarChart]:
+def label_charts(task: Task, statistics: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The shares of labels in each split."""
     charts = []
     for split, values in statistics.items():
@@ -103,38 +71,42 @@ def label_charts(task: Task, statistics: Mapping[str, Any]) -> list[BarChart]:
     return charts
 
 
-def bar_chart(title: str, split: str, counts: Mapping[str, int], total: int, *, by_size: bool = True) -> BarChart:
-    """Counts as bars, the largest first unless they have their own order. total: what the shares are of."""
+def bar_chart(title: str, split: str, counts: Mapping[str, int], total: int, *, by_size: bool = True) -> dict[str, Any]:
+    """Counts of one split as horizontal bars, the largest first unless they have their own order.
+
+    total: what the shares are of. The `size` of a bar is its length, 0 to 1; `omitted` is how many bars are left out.
+    """
     ordered = sorted(counts.items(), key=lambda item: -item[1]) if by_size else list(counts.items())
     highest, whole = max(counts.values(), default=0) or 1, total or sum(counts.values()) or 1
-    bars = [Bar(name, count, count / whole, count / highest) for name, count in ordered[:MAX_BARS]]
-    return BarChart(title, split, tuple(bars), len(ordered) - len(bars))
-
-
-def length_charts(statistics: Mapping[str, Any]) -> list[LengthChart]:
-    """The lengths of the texts in each split, those of the same texts on one scale."""
-    figures = [
-        (title, split, lengths) for split, values in statistics.items() for title, lengths in _text_figures(values)
+    bars = [
+        {"name": name, "count": count, "share": count / whole, "size": count / highest}
+        for name, count in ordered[:MAX_BARS]
     ]
-    return [_length_chart(title, split, lengths, _scale(title, figures)) for title, split, lengths in figures]
+    return {"title": title, "split": split, "bars": bars, "omitted": len(ordered) - len(bars)}
 
 
-def _text_figures(values: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for key, title in TEXTS.items():
-        figures = values.get(key)
-        if isinstance(figures, dict) and set(QUANTILES) <= set(figures.get("text_length_quantiles") or ()):
-            yield title, figures
+def length_charts(statistics: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The lengths of the texts in each split, in characters: quantiles, and their `places` on a scale from 0 to 1.
 
-
-def _scale(title: str, figures: list[tuple[str, str, Mapping[str, Any]]]) -> int:
-    """The right end of the scale of some texts: the longest 99th percentile of their splits. Outliers would squeeze the rest."""
-    return max(lengths["text_length_quantiles"]["p99"] for name, _, lengths in figures if name == title) or 1
-
-
-def _length_chart(title: str, split: str, figures: Mapping[str, Any], scale: int) -> LengthChart:
-    quantiles = {name: int(figures["text_length_quantiles"][name]) for name in QUANTILES}
-    places = {name: min(1.0, length / scale) for name, length in quantiles.items()}
-    return LengthChart(title, split, figures["min_text_length"], figures["max_text_length"], quantiles, places)
+    The same texts of all splits have one scale. It ends at their longest 99th percentile: outliers would squeeze the rest.
+    """
+    charts = [
+        {
+            "title": title,
+            "split": split,
+            "shortest": figures["min_text_length"],
+            "longest": figures["max_text_length"],
+            "quantiles": {name: int(figures["text_length_quantiles"][name]) for name in QUANTILES},
+        }
+        for split, values in statistics.items()
+        for key, title in TEXTS.items()
+        if isinstance(figures := values.get(key), dict)
+        and set(QUANTILES) <= set(figures.get("text_length_quantiles") or ())
+    ]
+    for chart in charts:
+        scale = max(other["quantiles"]["p99"] for other in charts if other["title"] == chart["title"]) or 1
+        chart["places"] = {name: min(1.0, length / scale) for name, length in chart["quantiles"].items()}
+    return charts
 
 
 TEMPLATES = CARDS / "site"
@@ -337,7 +309,7 @@ def _overview_values(data: ReleaseData, built: Mapping[str, str]) -> dict[str, A
     shows_card = card_path.is_file() and (data.problems or not data.withheld)
     card = limits.read_at_most(card_path, limits.MAX_CARD).decode("utf-8", "replace") if shows_card else ""
     task = definition.dataset.task
-    charts: list[BarChart] = label_charts(task, release.statistics)
+    charts = label_charts(task, release.statistics)
     charts += [_positives_chart(query.split, query.positives) for query in data.queries]
     texts = [layout.config for layout in tasks.layouts(task) if layout.text]
     return {
@@ -368,7 +340,7 @@ def _overview_values(data: ReleaseData, built: Mapping[str, str]) -> dict[str, A
     }
 
 
-def _positives_chart(split: str, positives: Mapping[int, int]) -> BarChart:
+def _positives_chart(split: str, positives: Mapping[int, int]) -> dict[str, Any]:
     counts: Counter[str] = Counter()
     for number, queries in positives.items():
         counts[str(number) if number <= MAX_POSITIVES else f"more than {MAX_POSITIVES}"] += queries
