@@ -25,7 +25,7 @@ from cards.columns import label_name
 from cards.figures import figure_name
 from cards.front_matter import SIZES, language, size_category
 from cards.kinds import kind_name
-from cards.manifest import SEVERITIES, Manifest
+from cards.manifest import Manifest
 from cards.render import CARDS, ROWS_ARE
 from cards.scores import BASELINES, model_lead, summarize_scores
 from pipelines.catalogue_pages import paper_tables
@@ -330,9 +330,6 @@ def _overview_values(data: ReleaseData, built: Mapping[str, str]) -> dict[str, A
         "problems": data.problems,
         "notes": data.notes,
         "findings": [(number, finding_data) for number, finding_data in enumerate(data.findings, 1)][:FIRST_FINDINGS],
-        "severities": {
-            severity: sum(finding.finding.severity == severity for finding in data.findings) for severity in SEVERITIES
-        },
         "bars": charts,
         "lengths": length_charts(release.statistics),
         "card": render_card(card) if card else "",
