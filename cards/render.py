@@ -9,7 +9,7 @@ The same rows give the same card: it does not depend on the time, the machine or
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -370,40 +370,28 @@ def _cut(text: str) -> str:
     return f"{head[: before.start()] if before else head} {CUT} {tail[after.end() :] if after else tail}"
 
 
-@dataclass(frozen=True)
-class Problem:
-    """Findings of one kind as a line of a table, in Markdown.
-
-    where: tables and columns, of several with their counts. rows: count and share. example: a text, perhaps its twin, or the
-    name of a row. why: why they stay. by_design: whether the design implies them.
-    """
-
-    mark: str
-    name: str
-    where: str
-    rows: str
-    example: str
-    why: str
-    by_design: bool
-
-
 def describe_problems(
     task: tasks.Task, findings: Sequence[Finding], quotes: Sequence[Quote | None], configs: Mapping[str, str]
-) -> list[Problem]:
-    """The findings by kind, severe ones first. configs: how the card calls each config. quotes: by finding, or none at all."""
+) -> list[dict[str, Any]]:
+    """The findings by kind as lines of a table in Markdown, severe ones first.
+
+    configs: how the card calls each config. quotes: by finding, or none at all. Of each line, `where` has tables and columns, of
+    several with their counts; `rows` count and share; `example` a text, perhaps its twin, or the name of a row; `why` why they
+    stay, and `by_design` whether the design implies them.
+    """
     several_texts = {layout.config for layout in tasks.layouts(task) if len(layout.text) > 1}
     return [
-        Problem(
-            MARKS[group.first.severity],
-            f"{kind_name(group.first.kind)}{f' ({markdown.plain(group.detail)})' if group.detail else ''}",
-            "<br>".join(
+        {
+            "mark": MARKS[group.first.severity],
+            "name": f"{kind_name(group.first.kind)}{f' ({markdown.plain(group.detail)})' if group.detail else ''}",
+            "where": "<br>".join(
                 list_places(group, partial(_where, configs=configs, several_texts=several_texts), markdown.plain)
             ),
-            f"{group.count_text} ({markdown.percent(group.share).replace(' ', markdown.NO_BREAK)})",
-            _example(group),
-            markdown.hand_written(" ".join(group.why)),
-            group.first.by_design,
-        )
+            "rows": f"{group.count_text} ({markdown.percent(group.share).replace(' ', markdown.NO_BREAK)})",
+            "example": _example(group),
+            "why": markdown.hand_written(" ".join(group.why)),
+            "by_design": group.first.by_design,
+        }
         for group in group_findings(findings, quotes)
     ]
 

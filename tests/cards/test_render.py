@@ -398,22 +398,22 @@ SHORT = Finding("short_text", "info", "default", "train", "text", 1, 0.5, ("id-2
 def test_problems_are_listed_by_severity_with_their_share_and_the_reason_why_they_stay() -> None:
     known = replace(REPEATED, why="The source has *them*.")
     first, second = describe_problems(ONE_TEXT, [SHORT, known], [Quote("."), Quote("a|b")], {"default": "default"})
-    assert (first.mark, first.name, first.where) == ("⚠", "repeated text", "`test`")
-    assert (first.rows, first.example, first.why) == (
+    assert (first["mark"], first["name"], first["where"]) == ("⚠", "repeated text", "`test`")
+    assert (first["rows"], first["example"], first["why"]) == (
         "1,234 (&lt;0.01\u00a0%)",
         "“a&#124;b”",
         "The source has *them*.",
     )
-    assert (second.mark, second.rows, second.why) == ("ℹ", "1 (50.00\u00a0%)", "")
+    assert (second["mark"], second["rows"], second["why"]) == ("ℹ", "1 (50.00\u00a0%)", "")
 
 
 def test_where_names_the_config_and_the_column_only_where_there_are_several() -> None:
     configs = {"corpus": "ru-corpus", "queries": "ru-queries"}
     [found] = describe_problems(tasks.Retrieval(), [replace(SHORT, config="corpus")], [], configs)
-    assert found.where == "`ru-corpus` `train`"
+    assert found["where"] == "`ru-corpus` `train`"
     pair = replace(SHORT, column="sentence2")
     [found] = describe_problems(tasks.STS(low=0, high=5), [pair], [], {"default": "default"})
-    assert found.where == "`train` `sentence2`"
+    assert found["where"] == "`train` `sentence2`"
 
 
 @pytest.mark.parametrize(
@@ -429,18 +429,18 @@ def test_where_names_the_config_and_the_column_only_where_there_are_several() ->
 def test_the_words_in_which_twins_differ_are_bold(text: str, twin: str, example: str) -> None:
     leak = replace(SHORT, kind="near_leak", twins=("train: id-7",))
     [found] = describe_problems(ONE_TEXT, [leak], [Quote(text, twin)], {"default": "default"})
-    assert found.example == example
+    assert found["example"] == example
 
 
 def test_without_a_text_the_row_is_named() -> None:
     [found] = describe_problems(ONE_TEXT, [SHORT], [None], {"default": "default"})
-    assert found.example == "`id-2`"
+    assert found["example"] == "`id-2`"
 
 
 def test_what_is_wrong_in_a_text_is_bold() -> None:
     quote = Quote("…one two three four *five*<br>six seven eight nine ten", mark=(26, 30))
     [found] = describe_problems(ONE_TEXT, [SHORT], [quote], {"default": "default"})
-    assert found.example == "“…one two three four **&#42;five&#42;&#60;br&#62;six** seven eight nine ten”"
+    assert found["example"] == "“…one two three four **&#42;five&#42;&#60;br&#62;six** seven eight nine ten”"
 
 
 def test_findings_of_a_kind_are_one_line_with_their_places() -> None:
@@ -450,8 +450,8 @@ def test_findings_of_a_kind_are_one_line_with_their_places() -> None:
     [found] = describe_problems(tasks.STS(low=0, high=5), several, [], {"default": "default"})
     first = [f"`train` `sentence1` {count} (50.00\u00a0%)" for count in (1, 3, 5, 7)]
     second = [f"`train` `sentence2` {count} (50.00\u00a0%), d" for count in (2, 4)]
-    assert found.where.split("<br>") == [*first, *second, "and 2 more"]
-    assert (found.name, found.rows.split()[0]) == ("text of a single character", "36")
+    assert found["where"].split("<br>") == [*first, *second, "and 2 more"]
+    assert (found["name"], found["rows"].split()[0]) == ("text of a single character", "36")
 
 
 def test_the_problems_are_counted_in_words() -> None:
