@@ -1,7 +1,6 @@
 """The card of a Hub repository that keeps the raw files of a source under their digests."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import yaml
 
@@ -13,17 +12,11 @@ from cards.front_matter import license_keys
 MARK = "<!-- Written by embedding-datasets publish --raw, which replaces all of this page. -->"
 
 
-@dataclass(frozen=True)
-class KeptFile:
-    """A raw file in the repository. path: there. name: as in its source. url: its publisher's, unless a person must fetch it."""
+def render_raw_card(source: Source, repo: str, files: Iterable[tuple[str, str, str | None]]) -> bytes:
+    """What the files are, whose they are, under which licence, and how they are used; as UTF-8.
 
-    path: str
-    name: str
-    url: str | None
-
-
-def render_raw_card(source: Source, repo: str, files: Iterable[KeptFile]) -> bytes:
-    """What the files are, whose they are, under which licence, and how they are used; as UTF-8."""
+    files: path in the repository, name in the source, and the URL of the publisher, unless a person must fetch it.
+    """
     metadata = {
         "pretty_name": f"Raw files of {source.title}",
         **license_keys(source.name, source.license, source.homepage),
@@ -53,8 +46,8 @@ def render_raw_card(source: Source, repo: str, files: Iterable[KeptFile]) -> byt
         "| file | path here | published at |",
         "| --- | --- | --- |",
         *(
-            f"| {markdown.code(file.name)} | `{file.path}` | {markdown.link(file.url) if file.url else 'fetched by hand'} |"
-            for file in files
+            f"| {markdown.code(name)} | `{path}` | {markdown.link(url) if url else 'fetched by hand'} |"
+            for path, name, url in files
         ),
         "",
         "`embedding-datasets` takes files from here where their publisher no longer has them, and verifies each digest:",

@@ -17,7 +17,7 @@ from builders.licenses import describe_license, permits_redistribution
 from builders.raw_files import Hub, Member
 from builders.reading.archives import open_raw
 from builders.spec import Source
-from cards.raw_files_card import MARK, KeptFile, render_raw_card
+from cards.raw_files_card import MARK, render_raw_card
 from pipelines.hub.client import HubClient
 from pipelines.hub.commits import (
     DONE,
@@ -88,7 +88,7 @@ def make_raw_plan(source: Source, settings: RawSettings, options: CommitOptions,
             notes += [f"{path} has other bytes on the Hub: it is written again"] if path in listed else []
             writes[path] = found
     stored = [path for path in mirrorable if path in writes or path in present]
-    files = [KeptFile(path, names[path], file_url(mirrorable[path][0].file.location)) for path in stored]
+    files = [(path, names[path], file_url(mirrorable[path][0].file.location)) for path in stored]
     card = render_raw_card(source, repo, files)
     if writes or present:
         require_ours(hub, repo, at, MARK, KINDS, overwrite=options.overwrite_card)
