@@ -22,7 +22,7 @@ def main() -> int:
 
     datasets = find_datasets(options.names, options.releases)
     with show_stages("site"):
-        summary = write_site(
+        states = write_site(
             datasets,
             options.output,
             rights=options.i_have_the_rights,
@@ -30,12 +30,13 @@ def main() -> int:
             address=options.url,
             docs=options.docs,
         )
+    index = options.output.absolute() / "index.html"
     if options.json:
-        releases = [{"release": name, "state": state} for name, state in summary.releases]
-        command.print_json({"index": str(summary.index), "releases": releases})
+        releases = [{"release": name, "state": state} for name, state in states]
+        command.print_json({"index": str(index), "releases": releases})
     else:
-        print(f"{len(summary.releases)} release{'s' if len(summary.releases) > 1 else ''}: open {summary.index}")
-    return int(any(state == "damaged" for _, state in summary.releases))
+        print(f"{len(states)} release{'s' if len(states) > 1 else ''}: open {index}")
+    return int(any(state == "damaged" for _, state in states))
 
 
 def parser() -> argparse.ArgumentParser:

@@ -3,7 +3,6 @@
 import os
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -42,14 +41,6 @@ MAX_BYTES = 2_000_000_000  # of values of all releases that are checked at a tim
 Written = list[tuple[ReleaseData, tuple[TextColumn, ...]]]  # what was written of releases, the newest first
 
 
-@dataclass(frozen=True)
-class SiteSummary:
-    """What was written: the first page, and the releases with the state of their verdict."""
-
-    index: Path
-    releases: tuple[tuple[str, str], ...]
-
-
 def write_site(
     datasets: Sequence[tuple[Definition, Sequence[SiteRelease]]],
     output: Path,
@@ -58,8 +49,10 @@ def write_site(
     overwrite: bool = False,
     address: str = "",
     docs: bool = False,
-) -> SiteSummary:
+) -> list[tuple[str, str]]:
     """Write the site of some datasets, each with its releases, into a folder, which is new, empty, or an older site.
+
+    Returns the names of the releases, each with the state of its verdict.
 
     rights: also show texts under no-derivatives licences. overwrite: the folder may hold other files, which are
     then gone. address: where the site will be on the web, for the picture that previews of links show. docs: with the
@@ -91,8 +84,7 @@ def write_site(
             for page in ("search", "compare"):
                 write_page(site_dir / f"{page}.html", page, "", **search_values(index, releases))
             _write_marker(site_dir, releases)
-    states = tuple((data.release.manifest.name, data.verdict["state"]) for data in releases)
-    return SiteSummary(output / "index.html", states)
+    return [(data.release.manifest.name, data.verdict["state"]) for data in releases]
 
 
 def _write_datasets(
