@@ -33,7 +33,7 @@ from builders.tasks import Task
 from cards import front_matter
 from cards.columns import describe_labels
 from cards.kinds import kind_name
-from cards.manifest import Column, Finding, Manifest, Table
+from cards.manifest import Column, Finding, Manifest, Table, tables_by_config
 from cards.render import read_filled_prose
 from cards.texts import Prose, bibtex, read_field
 
@@ -111,9 +111,9 @@ def _describe(definition: Definition, manifest: Manifest) -> dict[str, Any]:
     source, dataset = definition.source, definition.dataset
     metadata, prose = front_matter.metadata(definition, manifest), read_filled_prose(dataset, manifest)
     citations = [bibtex(key) for key in dict.fromkeys((*source.citations, *dataset.citation))]
-    tables = front_matter.tables_by_config(manifest)
+    tables = tables_by_config(manifest.tables)
     names = front_matter.config_names(dataset, tables)
-    configs = {names[config]: tables[config] for config in tables}  # by the names that they load by
+    configs = {names[config]: list(tables[config].values()) for config in tables}  # by the names that they load by
     described = {
         "@context": CONTEXT,
         "@type": "sc:Dataset",

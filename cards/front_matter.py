@@ -17,7 +17,7 @@ from builders.errors import SourceError
 from builders.raw_files import Hub, Member
 from builders.spec import Dataset, Source
 from builders.tasks import Classification, Task, config_folder, label_names
-from cards.manifest import Column, Manifest, Table
+from cards.manifest import Column, Manifest, Table, tables_by_config
 
 # From ISO 639-3, as in mteb, to ISO 639-1, as on the Hub, with the English name. pipelines.audit.languages detects them all: add
 # only languages that both fasttext and py3langid know.
@@ -63,7 +63,7 @@ def metadata(definition: Definition, manifest: Manifest) -> dict[str, Any]:
     source, dataset = definition.source, definition.dataset
     languages = [language(code)[0] for code in dataset.languages]
     task, benchmark = dataset.task.type, dataset.benchmark
-    configs = tables_by_config(manifest)
+    configs = tables_by_config(manifest.tables)
     translation = task.name == "BitextMining"
     names = config_names(dataset, configs)
     first = SHOWN_FIRST if SHOWN_FIRST in configs else next(iter(configs))
@@ -87,23 +87,15 @@ def metadata(definition: Definition, manifest: Manifest) -> dict[str, Any]:
         "configs": [
             {
                 "config_name": names[config],
-                "data_files": [
-                    {"split": table.split, "path": f"{config_folder(config)}/{table.split}-*"} for table in tables
-                ],
+                "data_files": [{"split": split, "path": f"{config_folder(config)}/{split}-*"} for split in tables],
                 **({"default": True} if config == first else {}),
             }
             for config, tables in configs.items()
         ],
-        "dataset_info": [_dataset_info(names[config], tables, dataset.task) for config, tables in configs.items()],
+        "dataset_info": [
+            _dataset_info(names[config], list(tables.values()), dataset.task) for config, tables in configs.items()
+        ],
     }
-
-
-def tables_by_config(manifest: Manifest) -> dict[str, list[Table]]:
-    """The tables of a manifest by config, in the order of the manifest."""
-    configs: dict[str, list[Table]] = {}
-    for table in manifest.tables:
-        configs.setdefault(table.config, []).append(table)
-    return configs
 
 
 def config_names(dataset: Dataset, configs: Iterable[str]) -> dict[str, str]:

@@ -8,6 +8,7 @@ docs/manifest.schema.json is generated from these records (cards.manifest).
 """
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from inspect import cleandoc
 from typing import Annotated, Any, Literal, get_args
@@ -78,6 +79,14 @@ class Table:
     def location(self) -> str:
         """What messages call it: `corpus/test`."""
         return f"{self.config}/{self.split}"
+
+
+def tables_by_config(tables: Iterable[Table]) -> dict[str, dict[str, Table]]:
+    """Tables by config and split, in their order."""
+    configs: dict[str, dict[str, Table]] = {}
+    for table in tables:
+        configs.setdefault(table.config, {})[table.split] = table
+    return configs
 
 
 @dataclass(frozen=True)

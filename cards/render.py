@@ -37,7 +37,7 @@ from cards.evidence import (
 )
 from cards.figures import label_shares, longer_candidates, statistics_table, text_lengths
 from cards.kinds import kind_name
-from cards.manifest import SEVERITIES, Finding, Manifest, Severity
+from cards.manifest import SEVERITIES, Finding, Manifest, Severity, tables_by_config
 from cards.markdown import CUT
 from cards.mteb_task import OR_FOLDER, mteb_task, unnamed_repository
 from cards.texts import Prose, arxiv_papers, bibtex, citation_keys, fill_placeholders, read_prose, release_numbers
@@ -77,7 +77,7 @@ def render(
     missing = [split for split in dataset.task.splits if split not in splits]
     citations = [bibtex(key) for key in citation_keys(definition)]
     prose = read_filled_prose(dataset, manifest)
-    configs = front_matter.config_names(dataset, front_matter.tables_by_config(manifest))
+    configs = front_matter.config_names(dataset, tables_by_config(manifest.tables))
     return card_template("dataset.md.jinja").render(
         front_matter=head,
         source=source,

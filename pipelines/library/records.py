@@ -15,8 +15,8 @@ import polars as pl
 
 from builders.errors import UsageError
 from builders.spec import version_key
-from cards.front_matter import config_names, tables_by_config
-from cards.manifest import Manifest, Table
+from cards.front_matter import config_names
+from cards.manifest import Manifest, Table, tables_by_config
 from cards.scores import Scores, describe_profile, describe_shortcut, list_scores, metric_name, score_text
 from pipelines.audit.findings import FindingRows, list_rows
 from pipelines.library.findings import Findings, TableKey, count_findings, finding_table, list_findings
@@ -95,10 +95,7 @@ class Release:
     @property
     def tables(self) -> dict[str, Splits]:
         """The tables by config and split: `release.tables["default"]["train"]` is read now, as a polars DataFrame."""
-        return {
-            config: Splits(self.path, {table.split: table for table in tables})
-            for config, tables in tables_by_config(self.manifest).items()
-        }
+        return {config: Splits(self.path, splits) for config, splits in tables_by_config(self.manifest.tables).items()}
 
     def scan(self) -> dict[str, dict[str, pl.LazyFrame]]:
         """The same tables as polars LazyFrames, for what does not fit in memory."""

@@ -17,7 +17,7 @@ import polars as pl
 from builders import limits
 from builders.errors import ReleaseError
 from builders.spec import VERSION, version_key
-from cards.manifest import Document, Manifest, Table, decode
+from cards.manifest import Document, Manifest, Table, decode, tables_by_config
 from cards.scores import Scores, decode_scores
 from pipelines.process.stages import BYTES, stage
 from pipelines.release.content_hash import dataset_sha256
@@ -150,10 +150,10 @@ def edited_documents(release_dir: Path, manifest: Manifest, names: Container[str
 
 def scan_tables(release_dir: Path, tables: Iterable[Table]) -> dict[str, dict[str, pl.LazyFrame]]:
     """Lazy frames over tables of a release, by config and split, their rows in order."""
-    frames: dict[str, dict[str, pl.LazyFrame]] = {}
-    for table in tables:
-        frames.setdefault(table.config, {})[table.split] = scan_table(release_dir, table)
-    return frames
+    return {
+        config: {split: scan_table(release_dir, table) for split, table in splits.items()}
+        for config, splits in tables_by_config(tables).items()
+    }
 
 
 def open_tables(release_dir: Path, tables: Sequence[Table]) -> dict[str, dict[str, pl.LazyFrame]]:

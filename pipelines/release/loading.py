@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from builders.errors import SourceError
-from cards.front_matter import parse_front_matter, split_front_matter, tables_by_config
-from cards.manifest import Manifest, Table
+from cards.front_matter import parse_front_matter, split_front_matter
+from cards.manifest import Manifest, Table, tables_by_config
 from pipelines.release.resolution import Files, resolve_files
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _read_by_the_library(card: bytes) -> str:
 
 def _compare_files(files: Files, manifest: Manifest) -> list[str]:
     faults = []
-    tables = _by_config(manifest)
+    tables = tables_by_config(manifest.tables)
     for config, splits in files.items():
         named = tables.get(config)
         if named is None and not _loads_subset(config, splits, tables):
@@ -89,11 +89,6 @@ def _compare_files(files: Files, manifest: Manifest) -> list[str]:
         if name not in files
         and not any(_loads_subset(config, splits, {name: tables[name]}) for config, splits in files.items())
     ]
-
-
-def _by_config(manifest: Manifest) -> dict[str, dict[str, Table]]:
-    configs = tables_by_config(manifest)
-    return {config: {table.split: table for table in tables} for config, tables in configs.items()}
 
 
 def _loads_subset(config: str, splits: Mapping[str, list[str]], tables: Mapping[str, Mapping[str, Table]]) -> bool:
@@ -132,7 +127,7 @@ def _compare_infos(front_matter: Mapping[str, Any], manifest: Manifest) -> list[
 
     try:
         infos = DatasetInfosDict.from_dataset_card_data({"dataset_info": front_matter["dataset_info"]})
-        tables = _by_config(manifest)
+        tables = tables_by_config(manifest.tables)
         of_config = [(name, _named_tables(name, tables), info) for name, info in infos.items()]
         return [f"README.md: {fault}" for config in of_config for fault in _compare_info(*config)]
     except REFUSALS as error:
