@@ -8,7 +8,6 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-import orjson
 import polars as pl
 
 from builders import catalogue, tasks
@@ -20,6 +19,7 @@ from cards.columns import label_name
 from cards.kinds import KINDS, SAMPLE
 from cards.manifest import Finding, Manifest, Table
 from cards.render import ROWS_ARE
+from cards.statistics import read_statistics, to_json
 from pipelines.audit.statistics import count_labels
 from pipelines.audit.tables import JUDGED_TABLES
 from pipelines.catalogue_site.lists import (
@@ -40,7 +40,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class SiteRelease:
-    """A release to show. statistics: as in statistics.json, by split."""
+    """A release to show. statistics: as in statistics.json, by split; none of an invalid file."""
 
     entry: Entry
     manifest: Manifest
@@ -117,17 +117,11 @@ def _read_release(definition: Definition, release_dir: Path) -> SiteRelease | No
             expected=expected,
             todo="move it to outputs/<dataset>/<version>",
         )
-    return SiteRelease(definition.entry, manifest, release_dir, _read_statistics(release_dir / folder.STATISTICS))
-
-
-def _read_statistics(path: Path) -> dict[str, Any]:
-    """The statistics of each split; empty where the file is missing or is not JSON, which the check reports."""
     try:
-        statistics = orjson.loads(path.read_bytes())
-    except (FileNotFoundError, orjson.JSONDecodeError):
-        return {}
-    valid = isinstance(statistics, dict) and all(isinstance(statistic, dict) for statistic in statistics.values())
-    return statistics if valid else {}
+        statistics = to_json(read_statistics(release_dir / folder.STATISTICS))
+    except ReleaseError:  # missing or invalid, which the check reports
+        statistics = {}
+    return SiteRelease(definition.entry, manifest, release_dir, statistics)
 
 
 MAX_LABELS = 500  # in the filter of a table
