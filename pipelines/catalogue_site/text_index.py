@@ -244,7 +244,7 @@ def _write_texts(search_dir: Path, texts: pl.DataFrame, part: int, bits: int) ->
     entries = np.empty(len(texts), TEXT)
     for name in TEXT.names or ():
         entries[name] = texts[name].to_numpy()
-    _write_scripts(search_dir, "texts", entries["folded"], entries, _scripts_of(part, bits))
+    _write_scripts(search_dir, "texts", entries["folded"], entries, part=part, bits=bits)
 
 
 def _write_runs(search_dir: Path, runs: Array, part: int, bits: int) -> None:
@@ -252,17 +252,12 @@ def _write_runs(search_dir: Path, runs: Array, part: int, bits: int) -> None:
     _, counts = np.unique(runs >> np.uint64(36), return_counts=True)
     runs = runs[np.repeat(counts <= MAX_TEXTS, counts)]
     whole = np.uint64(part << (64 - PART_BITS)) | runs >> np.uint64(PART_BITS)
-    _write_scripts(search_dir, "runs", whole, runs, _scripts_of(part, bits))
+    _write_scripts(search_dir, "runs", whole, runs, part=part, bits=bits)
 
 
-def _scripts_of(part: int, bits: int) -> range:
-    """The numbers of the scripts of a part."""
-    return range(part << (bits - PART_BITS), (part + 1) << (bits - PART_BITS))
-
-
-def _write_scripts(search_dir: Path, name: str, numbers: Array, values: Array, scripts: range) -> None:
-    """Write the scripts of a part. numbers: those whose first bits name the script of each value, ascending."""
-    bits = PART_BITS + len(scripts).bit_length() - 1
+def _write_scripts(search_dir: Path, name: str, numbers: Array, values: Array, *, part: int, bits: int) -> None:
+    """Write the scripts of a part. numbers: those whose first `bits` bits name the script of each value, ascending."""
+    scripts = range(part << (bits - PART_BITS), (part + 1) << (bits - PART_BITS))
     borders = np.searchsorted(numbers >> np.uint64(64 - bits), np.arange(scripts.start, scripts.stop + 1)).tolist()
     for number, (start, stop) in zip(scripts, pairwise(borders), strict=True):
         key, encoded = f"{name}-{number:04x}", base64.b64encode(values[start:stop].tobytes())
