@@ -42,7 +42,6 @@ from pipelines.scores.permutations import (
     ALPHA,
     LEAST,
     PERMUTATIONS,
-    ask,
     claim_shortcuts,
     correct,
     interval_of_mean,
@@ -365,7 +364,7 @@ def find_doubtful_labels(views: Sequence[View]) -> list[FindingRows]:
 def find_order(views: Sequence[View]) -> list[FindingRows]:
     """Splits in which the remainders of the number of a row tell its label; blocks of equal labels leave none."""
     findings = []
-    for claim in claim_shortcuts(ask([_ask_order(view.examined) for view in views])):
+    for claim in claim_shortcuts([_ask_order(view.examined) for view in views]):
         score = f"{claim.score:.1f} ({claim.low:.1f} to {claim.high:.1f}), chance is {claim.chance:.1f}"
         detail = f"{metric_name(claim.metric)} {score}; p = {claim.p:.4f}, corrected"
         findings.append(without_rows(table_finding("order_tells_label", "default", claim.baseline, detail=detail)))

@@ -15,7 +15,7 @@ from pipelines.audit.tables import Frames
 from pipelines.scores.classification import score_classification
 from pipelines.scores.clustering import score_clustering
 from pipelines.scores.pairs import score_bitext, score_pair_classification, score_sts
-from pipelines.scores.permutations import ask, claim_shortcuts
+from pipelines.scores.permutations import claim_shortcuts
 from pipelines.scores.results import Results, package_versions
 from pipelines.scores.retrieval import score_reranking, score_retrieval
 
@@ -47,7 +47,7 @@ def compute_baselines(
     split = split or tasks.evaluated_split(task)
     with threadpool_limits(1):
         baselines, questions = _score(task, frames, split, training)
-        shortcuts = claim_shortcuts(ask(questions if asks else []))
+        shortcuts = claim_shortcuts(questions if asks else [])
     order = list(BASELINES)
     baselines.sort(key=lambda baseline: order.index(baseline.name))
     return Baselines(tuple(baselines), tuple(shortcuts), package_versions())

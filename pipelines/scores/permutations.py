@@ -12,7 +12,6 @@ promises its stream.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,22 +30,6 @@ MOST = 10_000  # rows of a question: the matrix of a model has the square of the
 ALPHA, GAP, LEAST = 0.05, 5.0, 100
 PENALTY = 1.0  # of the ridge regression, as scikit-learn's default
 CHUNK = 100  # permutations that a model learns from at once
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The score of a question and its interval, from -1 to 1. p: not corrected.
-
-    chance: the mean over the permutations; in accuracy the share of the most frequent class, where that is more.
-    """
-
-    question: Question
-    score: float
-    chance: float
-    low: float
-    high: float
-    p: float
-    components: int
 
 
 def learned_question(name: str, rows: Judged, features: Any, weigh: Weigh) -> Question:
@@ -81,27 +64,20 @@ def held_out_question(name: str, rows: Judged, training: Any, targets: Values, s
     return Question(name, rows, _decide(predicted, rows.classes)[:, 0])
 
 
-def ask(questions: Sequence[Question]) -> list[Answer]:
-    """The answers to all questions of a dataset."""
-    with stage("baselines: permutations", total=len(questions), unit="questions") as advance:
-        answers = []
-        for question in questions:
-            answers.append(_answer(question))
-            advance(1)
-    return answers
+def answer(question: Question) -> tuple[float, float, float, float, float]:
+    """The score of a question, its chance, the low and high end of its interval, all from -1 to 1, and p, not corrected.
 
-
-def _answer(question: Question) -> Answer:
+    chance: the mean over the permutations; in accuracy the share of the most frequent class, where that is more.
+    """
     rows, predicted = question.rows, question.predicted
-    numbers = _number(rows.components)
     score = _judge(rows.metric, rows.targets, predicted)
-    null = np.array([_judge(rows.metric, *drawn) for drawn in _permuted(question, numbers)])
+    null = np.array([_judge(rows.metric, *drawn) for drawn in _permuted(question)])
     low, high = interval(rows.components, lambda chosen: _judge(rows.metric, rows.targets[chosen], predicted[chosen]))
     p = (1 + int((null >= score).sum())) / (1 + PERMUTATIONS)
     chance = float(null.mean())
     if rows.metric == "accuracy":
         chance = max(chance, float(np.bincount(rows.targets.astype(np.int64)).max()) / len(rows.targets))
-    return Answer(question, score, chance, low, high, p, int(numbers.max()) + 1)
+    return score, chance, low, high, p
 
 
 def interval(components: Sequence[str], judge: Callable[[Rows], float]) -> tuple[float, float]:
@@ -130,22 +106,20 @@ def _number(components: Sequence[str]) -> Rows:
     return np.unique(np.asarray(components, dtype=object).astype(str), return_inverse=True)[1]
 
 
-def claim_shortcuts(answers: Sequence[Answer]) -> list[Shortcut]:
-    """The shortcuts among the answers to all questions of a dataset, in their order."""
-    return [
-        Shortcut(
-            answer.question.name,
-            answer.question.rows.metric,
-            percent(answer.score),
-            percent(answer.chance),
-            percent(answer.low),
-            percent(answer.high),
-            round(p, 4),
-            answer.components,
-        )
-        for answer, p in zip(answers, correct([answer.p for answer in answers]), strict=True)
-        if p < ALPHA and 100 * (answer.score - answer.chance) >= GAP and answer.components >= LEAST
-    ]
+def claim_shortcuts(questions: Sequence[Question]) -> list[Shortcut]:
+    """The shortcuts among all questions of a dataset, in their order."""
+    answers, shortcuts = [], list[Shortcut]()
+    with stage("baselines: permutations", total=len(questions), unit="questions") as advance:
+        for question in questions:
+            answers.append(answer(question))
+            advance(1)
+    corrected = correct([p for *_, p in answers])
+    for question, (score, chance, low, high, _), p in zip(questions, answers, corrected, strict=True):
+        components = int(_number(question.rows.components).max()) + 1
+        if p < ALPHA and 100 * (score - chance) >= GAP and components >= LEAST:
+            percents = percent(score), percent(chance), percent(low), percent(high)
+            shortcuts.append(Shortcut(question.name, question.rows.metric, *percents, round(p, 4), components))
+    return shortcuts
 
 
 def correct(values: Sequence[float]) -> list[float]:
@@ -167,10 +141,10 @@ def permute(numbers: Rows, count: int) -> Iterator[Rows]:
         yield permutation
 
 
-def _permuted(question: Question, numbers: Rows) -> Iterator[tuple[Values, Values]]:
+def _permuted(question: Question) -> Iterator[tuple[Values, Values]]:
     """Permuted targets, with the predictions of what learned from them."""
     rows, drawn = question.rows, list[Values]()
-    for number, permutation in enumerate(permute(numbers, PERMUTATIONS), 1):
+    for number, permutation in enumerate(permute(_number(rows.components), PERMUTATIONS), 1):
         drawn.append(rows.targets[permutation])
         if question.predict is None:
             yield drawn.pop(), question.predicted
