@@ -52,7 +52,6 @@ SampledTexts = Mapping[tuple[str, str], pl.DataFrame]  # (config, split) -> the 
 MAX_CHARACTERS = 200  # of a text, from its start: more make no difference to the detectors
 MIN_CERTAINTY = 0.8  # of fasttext, for a text to count among those in a language
 SEED = "wrong_language"
-HASHED_ROWS = 100_000  # rows hashed at a time, which bounds the memory
 BATCH_ROWS = 10_000
 UNDETERMINED = "und"  # ISO 639-3
 # Languages between which the detectors waver, for any text in one of them: expecting one means expecting all.
@@ -137,14 +136,8 @@ def sample_rows(keys: pl.Series, size: int = SAMPLE) -> pl.Series:
 
     keys: unique strings. The keys alone decide which rows these are.
     """
-    rows = pl.DataFrame({"key": keys}).with_row_index("row")
-    if rows.height <= size:
-        return rows["row"]
-    first = rows.clear().with_columns(rank=pl.lit(0, pl.UInt64))
-    for part in rows.iter_slices(HASHED_ROWS):
-        ranked = part.with_columns(rank=hash_order(part["key"], SEED))
-        first = pl.concat([first, ranked]).bottom_k(size, by=["rank", "key"])
-    return first["row"].sort()
+    rows = pl.LazyFrame({"key": keys, "rank": hash_order(keys, SEED)}).with_row_index("row")
+    return rows.bottom_k(size, by=["rank", "key", "row"]).collect(engine="streaming")["row"].sort()
 
 
 def text_prefix(text: pl.Expr) -> pl.Expr:
