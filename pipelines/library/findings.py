@@ -1,8 +1,7 @@
-"""The findings of a release or a check: a sequence that shows itself as a table, and the texts of their example rows."""
+"""The findings of a release or a check: a tuple that shows itself as a table, and the texts of their example rows."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Self
 
 import polars as pl
 
@@ -24,27 +23,20 @@ SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
 TEXTS = {name for task_type in TYPES.values() for layout in task_type.layouts for name in layout.text}
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class Findings(Sequence[Finding]):
-    """The problems of rows: a sequence of Finding, each with `kind`, `severity`, `location`, `count` and `examples`.
+class Findings(tuple[Finding, ...]):
+    """The problems of rows: a tuple of Finding, each with `kind`, `severity`, `location`, `count` and `examples`.
 
-    items: the findings. tables: gives the tables that they are about, by config and split.
+    tables: gives the tables that they are about, by config and split.
     """
 
-    items: tuple[Finding, ...] = ()
-    tables: Callable[[], Mapping[TableKey, pl.LazyFrame]] = dict
+    tables: Callable[[], Mapping[TableKey, pl.LazyFrame]]
 
-    def __getitem__(self, index: Any) -> Any:
-        return self.items[index]
-
-    def __len__(self) -> int:
-        return len(self.items)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, tuple | Findings) and self.items == tuple(other)
-
-    def __hash__(self) -> int:
-        return hash(self.items)
+    def __new__(
+        cls, findings: Iterable[Finding] = (), tables: Callable[[], Mapping[TableKey, pl.LazyFrame]] = dict
+    ) -> Self:
+        created = super().__new__(cls, findings)
+        created.tables = tables
+        return created
 
     def to_polars(self) -> pl.DataFrame:
         """The findings as a frame, a row each. Reads the tables that they are about.
@@ -57,14 +49,14 @@ class Findings(Sequence[Finding]):
             >>> findings.filter(kind="personal_data")["texts"].to_list()
             [['@pochta_ozero три недели ждала посылку, а внутри <пусто>, вот так сюрприз']]
         """
-        rows = [[getattr(finding, name) for name in SCHEMA] for finding in self.items]
+        rows = [[getattr(finding, name) for name in SCHEMA] for finding in self]
         frame = pl.DataFrame([[*row[:-1], list(row[-1])] for row in rows], list(SCHEMA.items()), orient="row")
         return frame.with_columns(pl.Series("texts", self._texts(), pl.List(pl.String)))
 
     def _texts(self) -> list[list[str | None]]:
         """The texts of the examples of each finding; a table is read once."""
         names: dict[TableKey, set[str]] = {}
-        for finding in self.items:
+        for finding in self:
             names.setdefault((finding.config, finding.split), set()).update(finding.examples)
         tables = self.tables()
         found = {place: _find_rows(tables[place], names[place]) for place in names if place in tables and names[place]}
@@ -73,7 +65,7 @@ class Findings(Sequence[Finding]):
                 _text(found.get((finding.config, finding.split), {}).get(name), finding.column)
                 for name in finding.examples
             ]
-            for finding in self.items
+            for finding in self
         ]
 
     def __repr__(self) -> str:
