@@ -55,26 +55,19 @@ def evaluation_task(dataset: Dataset, manifest: Manifest) -> MtebTask:
     return task
 
 
-def load_task(dataset: Dataset, manifest: Manifest, release_dir: Path) -> Any:
+def load_task(dataset: Dataset, manifest: Manifest, values: MtebTask, release_dir: Path) -> Any:
     """An mteb task that evaluates one split of one subset of a release in a folder: mteb's own where the dataset serves one.
 
-    Raises UsageError for a release without a split that mteb needs.
+    values: those of the `evaluation_task`. Of several tasks of mteb the first is taken; none where the card shows none.
     """
-    values = evaluation_task(dataset, manifest)
     location = {"path": str(release_dir.resolve()), "revision": f"v{manifest.version}"}
-    built_in = built_in_task(dataset, manifest)
+    built_in = None if manifest.partial else next(iter(built_in_tasks(dataset.name)), None)
     task = _built_in(built_in, values, location) if built_in else _own(values, location)
     subset = (built_in.subset or "default") if built_in else values.subset
     loaded = task().filter_languages(None, hf_subsets=[subset]).filter_eval_splits([values.split])
     if isinstance(dataset.task, MultilabelClassification):
         loaded.np_rng = np.random.RandomState(loaded.seed)  # the one of mteb 1
     return loaded
-
-
-def built_in_task(dataset: Dataset, manifest: Manifest) -> BuiltInTask | None:
-    """The built-in task of mteb that evaluates a release, the first of several; None where its card shows none."""
-    tasks = built_in_tasks(dataset.name)
-    return tasks[0] if tasks and not manifest.partial else None
 
 
 def _built_in(task: BuiltInTask, values: MtebTask, location: dict[str, str]) -> Any:
@@ -180,7 +173,7 @@ def evaluate_model(
         mteb = importlib.import_module("mteb")
         loaded = load_model(model, dataset.task, manifest, cache / FOLDER, trust_code=trust_code)
     with stage("evaluating"), quiet(), one_thread(), data_in_a_temporary_cache():
-        task = load_task(dataset, manifest, release_dir)
+        task = load_task(dataset, manifest, values, release_dir)
         if loaded.only_searches and not isinstance(dataset.task, (Retrieval, Reranking)):
             raise UsageError(
                 f"{model} ranks documents: it cannot be scored on {dataset.task.type.name}",
