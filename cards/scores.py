@@ -260,13 +260,13 @@ def summarize_scores(scores: Scores) -> str:
 def score_section(scores: Scores) -> str:
     """The section Scores of a card, in Markdown, with an empty line at its end."""
     lines = [HEADING, "\n", f"{_introduction(scores)}\n", "\n"]
-    remarks = [f"- ⚠ {describe_shortcut(shortcut)}\n" for shortcut in scores.shortcuts]
+    remarks = [f"- ⚠ **A shortcut**: {_describe_shortcut(shortcut)}\n" for shortcut in scores.shortcuts]
     remarks += [f"- Shortcuts were not looked for: {markdown.plain(scores.unasked)}.\n"] if scores.unasked else []
-    remarks += [f"- {markdown.plain(finding)}.\n" for finding in describe_profile(scores)]
+    remarks += [f"- {markdown.plain(finding)}.\n" for finding in _describe_profile(scores)]
     lines += [*remarks, "\n"] if remarks else []
     lines += ["| | labels seen | score | |\n", "| --- | --- | ---: | --- |\n"]
     lines += [_model_row(model, scores.metric) for model in sorted(scores.models, key=lambda model: -model.score)]
-    lines += [_baseline_row(baseline) for baseline in sorted(scores.baselines, key=_order)]
+    lines += [_baseline_row(baseline) for baseline in sorted(scores.baselines, key=lambda baseline: -baseline.score)]
     lines += ["\n", *_details(scores)]
     return "".join(lines)
 
@@ -296,16 +296,23 @@ def metric_name(metric: str) -> str:
     return METRICS.get(metric, metric)
 
 
-def describe_shortcut(shortcut: Shortcut) -> str:
-    """A shortcut in a sentence, in Markdown."""
+def list_remarks(scores: Scores) -> list[str]:
+    """What else is known of the scores, a sentence each: shortcuts, why none were looked for, and the findings of a profile."""
+    shortcuts = [f"A shortcut: {_describe_shortcut(shortcut)}" for shortcut in scores.shortcuts]
+    unasked = [f"shortcuts were not looked for: {scores.unasked}"] if scores.unasked else []
+    return [*shortcuts, *unasked, *_describe_profile(scores)]
+
+
+def _describe_shortcut(shortcut: Shortcut) -> str:
+    """A shortcut in a sentence."""
     metric = metric_name(shortcut.metric)
     return (
-        f"**A shortcut**: {BASELINES.get(shortcut.baseline, shortcut.baseline)}: {shortcut.score:.1f} ({metric}; chance is"
+        f"{BASELINES.get(shortcut.baseline, shortcut.baseline)}: {shortcut.score:.1f} ({metric}; chance is"
         f" {shortcut.chance:.1f}{_evidence(shortcut)}). The annotation left a trait that predicts the label without the task."
     )
 
 
-def describe_profile(scores: Scores) -> list[str]:
+def _describe_profile(scores: Scores) -> list[str]:
     """The findings of a profile, a sentence each."""
     return [
         f"{kind_name(found.kind)} in {found.location}: {found.count:,} ({found.share:.1%}); {found.detail}"
@@ -335,12 +342,6 @@ def _introduction(scores: Scores) -> str:
     elif scores.baselines:
         text += " Baselines understand nothing: what a model scores above them counts."
     return text
-
-
-def _order(baseline: Baseline) -> tuple[float, int]:
-    """The best first; of equal ones, in the order of BASELINES."""
-    names = list(BASELINES)
-    return -baseline.score, names.index(baseline.name) if baseline.name in names else len(names)
 
 
 def _row(name: str, labels: str, score: str, share: float) -> str:

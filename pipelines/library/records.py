@@ -17,7 +17,7 @@ from builders.errors import UsageError
 from builders.spec import version_key
 from cards.front_matter import config_names
 from cards.manifest import Manifest, Table, tables_by_config
-from cards.scores import Scores, describe_profile, describe_shortcut, list_scores, metric_name, score_text
+from cards.scores import Scores, list_remarks, list_scores, metric_name, score_text
 from pipelines.audit.findings import FindingRows, list_rows
 from pipelines.library.findings import Findings, TableKey, count_findings, finding_table, list_findings
 from pipelines.library.html import as_html
@@ -321,10 +321,8 @@ class ScoreReport:
         return f"{self.dataset}: {metric_name(self.scores.metric)} on {self.scores.split}, times 100"
 
     def _remarks(self) -> list[str]:
-        remarks = [describe_shortcut(shortcut).replace("**", "") for shortcut in self.scores.shortcuts]
-        remarks += [f"shortcuts were not looked for: {self.scores.unasked}"] if self.scores.unasked else []
-        remarks += [*describe_profile(self.scores), *(f"note: {note}" for note in self.notes)]
-        return remarks + ([f"written into {self.path}"] if self.path else [])
+        written = [f"written into {self.path}"] if self.path else []
+        return [*list_remarks(self.scores), *(f"note: {note}" for note in self.notes), *written]
 
     def _repr_html_(self) -> str:
         rows = [(*row, score_text(score)) for *row, score in list_scores(self.scores)]

@@ -18,13 +18,11 @@ from builders.errors import ReleaseError, SourceError, UsageError
 from builders.spec import RawFiles
 from cards.manifest import Manifest, encode
 from cards.scores import (
-    BASELINES,
     Baseline,
     ModelScore,
     Scores,
-    Shortcut,
-    describe_profile,
     encode_scores,
+    list_remarks,
     list_scores,
     metric_name,
     model_lead,
@@ -227,9 +225,7 @@ def score_page(scored: Scored, release_dir: Path, *, width: int | None) -> list[
     heading = ["model or baseline", "what it is", "labels seen", metric_name(scores.metric)]
     lines = [f"{scores.dataset} {scores.version}: {state}, {scores.split}, times 100", ""]
     lines += table([heading, *rows], width=width).splitlines()
-    remarks = [_shortcut(shortcut) for shortcut in scores.shortcuts]
-    remarks += [f"shortcuts were not looked for: {scores.unasked}"] if scores.unasked else []
-    remarks += describe_profile(scores)
+    remarks = list_remarks(scores)
     for model in scores.models:
         if (published := model.published) is not None:
             ours = model.score if model.same_metric is None else model.same_metric
@@ -250,10 +246,3 @@ def score_page(scored: Scored, release_dir: Path, *, width: int | None) -> list[
 def _score(score: Baseline | ModelScore, metric: str) -> str:
     other = score.metric if isinstance(score, ModelScore) and score.metric != metric else ""
     return f"{score_text(score)} {metric_name(other)}".strip()
-
-
-def _shortcut(shortcut: Shortcut) -> str:
-    metric = metric_name(shortcut.metric)
-    what = BASELINES.get(shortcut.baseline, shortcut.baseline)
-    interval = "" if shortcut.low is None else f", 95 % interval {shortcut.low:.1f} to {shortcut.high:.1f}"
-    return f"shortcut: {what}: {shortcut.score:.1f} ({metric}{interval}), chance is {shortcut.chance:.1f}"
