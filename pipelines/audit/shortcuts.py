@@ -144,9 +144,7 @@ LIST_RULES = (
 
 
 def find_leaking_columns(task: tasks.Task, frames: Frames, split: str) -> list[FindingRows]:
-    """A finding for each column of a split that tells at least one label; none for tasks without labels."""
-    if not task.type.label:
-        return []
+    """A finding for each column of a split that tells at least one label. task: one with labels."""
     [layout], frame = task.type.layouts, frames["default"][split]
     columns = [column for column in frame.collect_schema() if column not in layout.columns]
     if not columns:
@@ -238,12 +236,10 @@ def _describe_label(label: str, counts: pl.DataFrame) -> str:
 
 
 def find_label_shortcuts(task: tasks.Task, frames: Frames, survey: pl.DataFrame, split: str) -> list[FindingRows]:
-    """The findings about shortcuts to the labels, clusters or scores of a split; none for tasks without labels.
+    """The findings about shortcuts to the labels, clusters or scores of a split.
 
-    survey: what pipelines.audit.survey read of the split.
+    task: one with labels. survey: what pipelines.audit.survey read of the split.
     """
-    if not task.type.label:
-        return []
     [layout] = task.type.layouts
     labels = read_column(frames["default"][split], task.type.label)
     lengths = [survey[f"length {column}"].cast(pl.Int64) for column in layout.text]

@@ -200,10 +200,6 @@ def test_texts_of_one_length_and_empty_texts_tell_nothing(task_type: str, column
     assert find(task_type, **columns) == []
 
 
-def test_tasks_without_labels_of_rows_have_no_shortcuts() -> None:
-    assert find_label_shortcuts(TASKS["BitextMining"], {"en-de": {}}, pl.DataFrame(), "test") == []
-
-
 def test_unrelated_lengths_and_words_are_rarely_if_ever_reported() -> None:
     chance = random.Random(11)
     words = ["bee", "wax", "hive", "a", "swarm"]
