@@ -165,6 +165,7 @@ def check_training_labels(
     train = counts.pop("train")
     missing = [label for label in range(len(task.labels)) if label not in train]
     severity: Severity | None = "info" if sample else None
+    labels = pl.concat_list("label")  # of a row: one, or the list that it has
     findings, elsewhere = [], set[int]()
     for split, by_label in counts.items():
         here = [label for label in missing if label in by_label]
@@ -176,7 +177,7 @@ def check_training_labels(
             "label_without_training_rows",
             ("default", split, "label"),
             tables[split],
-            _has_label(task, here),
+            labels.list.eval(pl.element().is_in(here)).list.any(),
             detail=detail,
             severity=severity,
         )
@@ -189,13 +190,6 @@ def check_training_labels(
         location, share = ("default", "train", "label"), len(rare) / len(task.labels)
         findings.append(summary_finding("few_rows_of_label", location, len(rare), share, rare, severity=severity))
     return findings
-
-
-def _has_label(task: tasks.Task, labels: list[int]) -> pl.Expr:
-    """Whether a row has one of some labels."""
-    if isinstance(task, tasks.MultilabelClassification):
-        return pl.col("label").list.eval(pl.element().is_in(labels)).list.any()
-    return pl.col("label").is_in(labels)
 
 
 def audit_judgements(task: tasks.Task, frames: Frames, split: str, corpus_survey: pl.DataFrame) -> list[FindingRows]:
