@@ -66,7 +66,12 @@ def audit_duplicates(
     for split, survey in surveys.items():
         findings += _find_repeated_texts(layout, split, survey, severity)
         if len(layout.text) > 1:
-            copies = _with_first(survey, pl.col("texts"), split)
+            copies = survey.lazy().select(  # lazy, as it is rarely needed
+                "position",
+                is_repeated=~pl.col("texts").is_first_distinct(),
+                twin=pl.col("position").first().over("texts"),
+                twin_split=pl.lit(split),
+            )
             findings += findings_where("duplicate_pair", (layout.config, split, ""), copies, pl.col("is_repeated"))
         if isinstance(task, tasks.PairClassification | tasks.STS | tasks.Contrastive):
             findings += _find_swapped_pairs(layout, split, survey)
@@ -117,16 +122,6 @@ def _with_meaning(rows: pl.DataFrame, layout: tasks.Layout) -> pl.DataFrame:
     return rows.with_columns(is_same=is_same, twin=pl.when(is_same).then("first").otherwise("twin"))
 
 
-def _with_first(survey: pl.DataFrame, key: pl.Expr, split: str) -> pl.LazyFrame:
-    """The rows with `is_repeated` and, as their twin, the first row with the same key; lazy, as it is rarely needed."""
-    return survey.lazy().select(
-        "position",
-        is_repeated=~key.is_first_distinct(),
-        twin=pl.col("position").first().over(key),
-        twin_split=pl.lit(split),
-    )
-
-
 def _find_swapped_pairs(layout: tasks.Layout, split: str, survey: pl.DataFrame) -> list[FindingRows]:
     """Pairs of two different texts that occur in reverse order in an earlier row."""
     rows = survey.with_columns(swapped=swapped_texts(layout), twin_split=pl.lit(split))
@@ -170,11 +165,10 @@ def audit_leaks(
     findings = []
     for earlier, later in combinations(surveys, 2):
         location, detail = (layout.config, later, finding_column(layout)), f"in {earlier}"
-        rows = first_rows(surveys[later]).with_columns(folded=texts_key(layout, "folded"))
-        rows = _with_twin(rows, "texts", "exact", surveys[earlier], texts_key(layout))
-        rows = _with_twin(rows, "folded", "folded twin", surveys[earlier], texts_key(layout, "folded"))
-        rows = rows.with_columns(disguise=texts_key(layout, "disguise"))
-        rows = _with_twin(rows, "disguise", "disguised twin", surveys[earlier], texts_key(layout, "disguise"))
+        rows = first_rows(surveys[later])
+        for twin, by in (("exact", "hash"), ("folded twin", "folded"), ("disguised twin", "disguise")):
+            key = texts_key(layout, by)
+            rows = _with_twin(rows.with_columns(key=key), "key", twin, surveys[earlier], key)
         near = near_duplicates[later, earlier].select(
             "position",
             "part",
