@@ -70,11 +70,12 @@ def ranking_of(base: str, version: str) -> Mining:
 
 def document_texts(corpus: pl.LazyFrame) -> Iterator[str]:
     """The documents of a corpus as a model reads them, in their order, without holding all of them in memory."""
-    for batch in _batches(corpus):
+    for batch in document_batches(corpus):
         yield from batch
 
 
-def _batches(corpus: pl.LazyFrame) -> Iterator[pl.Series]:
+def document_batches(corpus: pl.LazyFrame) -> Iterator[pl.Series]:
+    """The same documents in batches, each read on demand."""
     text = pl.concat_str("title", pl.lit(" "), "text").str.strip_chars(WHITE_SPACE).alias("text")
     for batch in corpus.select(text).collect_batches(chunk_size=BATCH, maintain_order=True, engine="streaming"):
         yield batch["text"]
@@ -100,7 +101,7 @@ def pool_hard_negatives(
     qrels = whole["qrels"].collect().join(drawn, left_on="query-id", right_on="id", how="semi", maintain_order="left")
     size = corpus.select(pl.len()).collect(engine="streaming").item()
     words = run_once(
-        (raw.checkpoints or raw.scratch) / "words", partial(count, drawn["text"], _batches(whole["corpus"]))
+        (raw.checkpoints or raw.scratch) / "words", partial(count, drawn["text"], document_batches(whole["corpus"]))
     )
     best = rank(drawn["text"], [words], depth=depth)
     rankings = [best.select(pl.col("passage").alias("place"), **{"query-id": drawn["id"].gather(best["query"])})]

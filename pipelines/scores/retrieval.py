@@ -9,8 +9,9 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_matrix
 
+from builders.ranking.hard_negatives import document_batches
 from cards.scores import Baseline
-from pipelines.audit.tables import Frames, model_input
+from pipelines.audit.tables import Frames
 from pipelines.process.stages import stage
 from pipelines.scores.folds import connect, plan_folds, rank_by_hash
 from pipelines.scores.permutations import fixed_question, learned_question, mean_baseline
@@ -37,8 +38,6 @@ from pipelines.scores.text_models import (
     weigh_bm25,
     weigh_terms,
 )
-
-BATCH_ROWS = 20_000
 
 
 @dataclass(frozen=True)
@@ -69,13 +68,6 @@ def read_queries(frames: Frames, split: str) -> JudgedQueries:
     return JudgedQueries(queries["id"], queries["text"], [relevant[query] for query in queries["id"]], documents)
 
 
-def read_documents(frames: Frames, split: str) -> Iterator[pl.Series]:
-    """The texts of the documents as a model receives them, in batches, each read on demand."""
-    texts = frames["corpus"][split].select(text=model_input("corpus", "text"))
-    for batch in texts.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming"):
-        yield batch["text"]
-
-
 Scored = Iterator[tuple[Integers, Values]]  # for each query, some documents and their scores
 
 MAX_DOCUMENTS = 1_000_000
@@ -91,7 +83,7 @@ def score_retrieval(frames: Frames, split: str) -> Results:
         detail = f"words were not compared: {documents:,} documents, more than {MAX_DOCUMENTS:,}"
         return [make_baseline("chance", chance, detail=detail)], []
     with stage("baselines: counting words", total=documents, unit="documents") as advance:
-        counts = count_query_terms(queries.texts, read_documents(frames, split), advance)
+        counts = count_query_terms(queries.texts, document_batches(frames["corpus"][split]), advance)
     priorities = rank_by_hash(queries.documents.to_list(), "documents")
     baselines, components = [make_baseline("chance", chance)], connect_queries(queries)
     for name, score in (("named", score_named), ("words", score_shared_words), ("bm25", score_bm25)):
@@ -227,7 +219,7 @@ def _rank_within(owners: Integers, scores: Values) -> Values:
 
 def _read(frames: Frames, split: str) -> Candidates:
     queries = read_queries(frames, split)
-    texts = pl.concat(list(read_documents(frames, split)))
+    texts = pl.concat(list(document_batches(frames["corpus"][split])))
     position = {name: number for number, name in enumerate(queries.documents.to_list())}
     listed = dict(frames["top_ranked"][split].select("query-id", "corpus-ids").collect(engine="streaming").iter_rows())
     names = [listed.get(query, []) for query in queries.ids]
