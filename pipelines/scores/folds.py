@@ -92,10 +92,8 @@ def limit_rows(rows: Rows, ranks: Rows) -> Rows:
 
 def rank_by_hash(texts: Sequence[str], seed: str = "training rows") -> Rows:
     """The position of each text in the order of their hashes."""
-    order = order_by_hash(pl.Series(texts, dtype=pl.String), seed)
-    ranks = np.empty(len(order), dtype=np.int64)
-    ranks[order] = np.arange(len(order))
-    return ranks
+    # What sorts a permutation is its inverse.
+    return np.argsort(order_by_hash(pl.Series(texts, dtype=pl.String), seed)).astype(np.int64)
 
 
 def order_by_hash(keys: pl.Series, seed: str) -> Rows:
