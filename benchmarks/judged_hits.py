@@ -107,8 +107,8 @@ def find_hits(kind: str, rows: pl.DataFrame) -> pl.Series:
     if kind != "wrong_language":
         text = pl.col("text")
         numbered = rows.select("text").with_row_index("position")
-        survey = numbered.with_columns(**examine_texts("", TextForms(received=text, own=text)))
-        marked = mark_suspects(survey, "", numbered.lazy())
+        survey = numbered.with_columns(**examine_texts(TextForms(received=text, own=text)))
+        marked = mark_suspects(survey, numbered.lazy())
         return marked.select(pl.any_horizontal(f"^(?:{'|'.join(KINDS[kind])}) .*$")).to_series()
     hits = pl.repeat(False, rows.height, dtype=pl.Boolean, eager=True)
     for code in rows["language"].unique():

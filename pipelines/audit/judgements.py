@@ -414,8 +414,8 @@ def _matching_rows(sides: Mapping[str, pl.DataFrame]) -> dict[tuple[str, str], p
 def _find_conditions(texts: pl.Series) -> pl.DataFrame:
     """Whether each document of a column of lists has the findings about single texts: a column for each of TEXT_KINDS."""
     text, rows = pl.col("text"), texts.to_frame("text").with_row_index("position")
-    survey = rows.with_columns(**examine_texts("", TextForms(received=text, own=text, of_retrieval=True)))
-    marked = mark_suspects(survey, "", rows.lazy())
+    survey = rows.with_columns(**examine_texts(TextForms(received=text, own=text, of_retrieval=True)))
+    marked = mark_suspects(survey, rows.lazy())
     parts = {kind: [column for column in marked.columns if column.startswith(f"{kind} ")] for kind in TEXT_KINDS}
     return marked.select(pl.any_horizontal(columns).alias(kind) for kind, columns in parts.items())
 

@@ -109,7 +109,7 @@ def _survey_texts(
     rows = pl.concat([frame.with_columns(table=number) for number, frame in enumerate(texts.values())])
     rows = rows.with_row_index("position")
     text = TextForms(pl.col("received"), pl.col("own"), treatment.of_retrieval)
-    columns = {"hash ": text.received.hash(seed), "length ": text.received.str.len_chars()} | examine_texts("", text)
+    columns = {"hash ": text.received.hash(seed), "length ": text.received.str.len_chars()} | examine_texts(text)
     if treatment.is_compared:
         columns["coarse "] = coarse_key(fold_text_1(text.received))
     if treatment.scripts:
@@ -117,7 +117,7 @@ def _survey_texts(
     with stage(f"audit of texts in {', '.join(dict.fromkeys(f'{config}/{split}' for config, split, _ in texts))}"):
         engine: EngineType = "in-memory" if count_rows(rows) <= FEW else "streaming"
         survey = rows.select("table", "position", **columns).collect(engine=engine)
-        survey = mark_suspects(survey, "", rows.select("position", text="received"))
+        survey = mark_suspects(survey, rows.select("position", text="received"))
     parts = survey.drop("position").partition_by("table", as_dict=True, include_key=False)
     empty = survey.drop("position", "table").clear()
     return {

@@ -201,10 +201,6 @@ class TextCondition:
         """Whether the condition applies (Boolean)."""
         return self.test(text) if self.test else text.received.str.contains(self.pattern)
 
-    def column(self, column: str) -> str:
-        """The column of a survey that says whether the condition applies to the texts of a column."""
-        return condition_column(self.kind, self.part, column)
-
 
 TEXT_CONDITIONS = (
     TextCondition("empty_text", test=lambda text: _is_empty(text.received)),
@@ -260,20 +256,31 @@ _PASSES = (*_OWN, tuple(kind for kind in PATTERNS if not any(kind in kinds for k
 MAX_SUSPECTS = 100_000  # texts in memory at once
 
 
-def examine_texts(column: str, text: TextForms) -> dict[str, pl.Expr]:
-    """The condition_column of each condition without a pattern; whether a pattern of each pass occurs, for `mark_suspects`."""
-    own = {condition.column(column): condition.applies(text) for condition in TEXT_CONDITIONS if not condition.pattern}
+def examine_texts(text: TextForms) -> dict[str, pl.Expr]:
+    """The condition_column of each condition without a pattern; whether a pattern of each pass occurs, for `mark_suspects`.
+
+    The name of the column of texts is the empty string.
+    """
+    own = {
+        condition_column(condition.kind, condition.part, ""): condition.applies(text)
+        for condition in TEXT_CONDITIONS
+        if not condition.pattern
+    }
     patterns = ["|".join(PATTERNS[kind] for kind in kinds) for kinds in _PASSES]
-    return own | {f"suspect {number} {column}": text.received.str.contains(one) for number, one in enumerate(patterns)}
+    return own | {f"suspect {number} ": text.received.str.contains(one) for number, one in enumerate(patterns)}
 
 
-def mark_suspects(survey: pl.DataFrame, column: str, texts: pl.LazyFrame) -> pl.DataFrame:
+def mark_suspects(survey: pl.DataFrame, texts: pl.LazyFrame) -> pl.DataFrame:
     """A survey with the condition_column of each condition with a pattern, in place of what `examine_texts` says of patterns.
 
     texts: what the survey was made of, `position` and `text`, what a model receives. Only suspects are read again.
     """
-    passes = {f"suspect {number} {column}": kinds for number, kinds in enumerate(_PASSES)}
-    conditions = {condition.column(column): condition for condition in TEXT_CONDITIONS if condition.pattern}
+    passes = {f"suspect {number} ": kinds for number, kinds in enumerate(_PASSES)}
+    conditions = {
+        condition_column(condition.kind, condition.part, ""): condition
+        for condition in TEXT_CONDITIONS
+        if condition.pattern
+    }
     forms = TextForms(pl.col("text"), pl.col("text"))
     marks = [pl.DataFrame(schema={"position": pl.UInt32, **dict.fromkeys(conditions, pl.Boolean)})]
     for batch in survey.filter(pl.any_horizontal(*passes)).select("position", *passes).iter_slices(MAX_SUSPECTS):
