@@ -37,16 +37,6 @@ def text_layouts(task: tasks.Task) -> list[tasks.Layout]:
     return [layout for layout in tasks.layouts(task) if layout.text]
 
 
-def text_columns(task: tasks.Task, frames: Frames) -> dict[Location, pl.LazyFrame]:
-    """Every column of texts as a frame with one column, `text`, holding what a model receives."""
-    return {
-        (layout.config, split, column): frames[layout.config][split].select(text=model_input(layout.config, column))
-        for layout in text_layouts(task)
-        for split in available_splits(task, frames)
-        for column in layout.text
-    }
-
-
 def model_inputs(layout: tasks.Layout) -> dict[str, pl.Expr]:
     """The texts of a row as a model receives them, by column."""
     return {column: model_input(layout.config, column) for column in layout.text}
@@ -123,7 +113,12 @@ HASHES_PER_PASS = 50_000  # repeated hashes whose texts are compared in one pass
 
 def measure_texts(task: tasks.Task, frames: Frames) -> dict[tuple[str, str], pl.DataFrame]:
     """`hash <column>` and `length <column>` of each column of texts, by config and split: what a survey says of them."""
-    texts = text_columns(task, frames)
+    texts = {
+        (layout.config, split, column): frames[layout.config][split].select(text=model_input(layout.config, column))
+        for layout in text_layouts(task)
+        for split in available_splits(task, frames)
+        for column in layout.text
+    }
 
     def measure(seed: int) -> dict[Location, pl.DataFrame]:
         measures = {"hash": pl.col("text").hash(seed), "length": pl.col("text").str.len_chars()}
