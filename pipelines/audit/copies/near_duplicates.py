@@ -341,7 +341,7 @@ def _without_repeats(rows: Ragged) -> Ragged:
 class _Postings:
     """The numbers that are in more than one prefix, sorted by number, then by set.
 
-    keys: number and set. sets: the set. positions: that of the number in the set. sizes: of each set.
+    keys: number and set (uint64). sets: the set (uint32). positions: that of the number in the set (uint32). sizes: of each set.
     """
 
     keys: Array
@@ -407,8 +407,8 @@ def _index_prefixes(stored: Sequence[Stored]) -> _Postings:
     is_repeated = np.append(False, numbers[1:] == numbers[:-1])[: len(numbers)]
     is_shared = is_repeated | np.append(is_repeated[1:], False)[: len(numbers)]
     every, places = every[is_shared], _join(positions)[order[is_shared]]
-    owners = (every & np.uint64((1 << SET_BITS) - 1)).astype(np.int64)
-    return _Postings(every, owners, places.astype(np.int64), np.concatenate(sizes))
+    owners = (every & np.uint64((1 << SET_BITS) - 1)).astype(np.uint32)
+    return _Postings(every, owners, places, np.concatenate(sizes))
 
 
 def _read_wholes(stored: Sequence[Stored]) -> Iterator[tuple[int, Ragged]]:
@@ -431,25 +431,34 @@ def _find_similar(
 ) -> None:
     """For each row without a match, write into it an earlier row with a set between the bounds that is nearly the same."""
     first, stop = bounds
-    numbers = postings.keys >> np.uint64(SET_BITS) << np.uint64(SET_BITS)
-    entries = np.flatnonzero(postings.sets >= first)
-    lowest = np.searchsorted(postings.keys, numbers[entries] | np.uint64(first))
-    highest = np.minimum(np.searchsorted(postings.keys, numbers[entries] | np.uint64(stop)), entries)
-    compared = np.empty(0, np.int64)
-    for distance in range(1, MAX_NEIGHBOURS + 1):
-        is_open = (highest - distance >= lowest) & (match[sets.rows[postings.sets[entries]]] < 0)
-        entries, lowest, highest = entries[is_open], lowest[is_open], highest[is_open]
-        if not len(entries):
-            break
-        pairs = _promising_pairs(sets, postings, entries, highest - distance)
-        pairs = _not_in(pairs, compared)
-        compared = np.sort(np.concatenate([compared, pairs]), kind="stable")
-        while len(pairs):  # the nearest set of each first; the others only if it is different
-            later, earlier = pairs >> SET_BITS, pairs & (1 << SET_BITS) - 1
-            is_nearest = np.append(later[1:] != later[:-1], True)
-            near = _compare_pairs(stored, earlier[is_nearest], later[is_nearest])
-            match[sets.rows[later[is_nearest][near]]] = sets.rows[earlier[is_nearest][near]]
-            pairs = pairs[~is_nearest & (match[sets.rows[later]] < 0)]
+    for of_rows in _divide_entries(sets, postings, first):
+        entries, numbers = of_rows, postings.keys[of_rows] >> np.uint64(SET_BITS) << np.uint64(SET_BITS)
+        lowest = np.searchsorted(postings.keys, numbers | np.uint64(first))
+        highest = np.minimum(np.searchsorted(postings.keys, numbers | np.uint64(stop)), entries)
+        compared = np.empty(0, np.int64)
+        for distance in range(1, MAX_NEIGHBOURS + 1):
+            is_open = (highest - distance >= lowest) & (match[sets.rows[postings.sets[entries]]] < 0)
+            entries, lowest, highest = entries[is_open], lowest[is_open], highest[is_open]
+            if not len(entries):
+                break
+            pairs = _promising_pairs(sets, postings, entries, highest - distance)
+            pairs = _not_in(pairs, compared)
+            compared = np.sort(np.concatenate([compared, pairs]), kind="stable")
+            while len(pairs):  # the nearest set of each first; the others only if it is different
+                later, earlier = pairs >> SET_BITS, pairs & (1 << SET_BITS) - 1
+                is_nearest = np.append(later[1:] != later[:-1], True)
+                near = _compare_pairs(stored, earlier[is_nearest], later[is_nearest])
+                match[sets.rows[later[is_nearest][near]]] = sets.rows[earlier[is_nearest][near]]
+                pairs = pairs[~is_nearest & (match[sets.rows[later]] < 0)]
+
+
+def _divide_entries(sets: Sets, postings: _Postings, first: int) -> Iterator[Numbers]:
+    """The entries of the sets from `first` on, those of some rows at a time: what is found for a row depends on no other."""
+    borders = _borders(offsets_from_lengths(np.bincount(postings.sets, minlength=len(sets.rows))))
+    # All sets of a row are in one part.
+    borders = np.unique(np.append(np.searchsorted(sets.rows, sets.rows[borders[:-1]]), len(sets.rows)))
+    for start, stop in pairwise(np.maximum(borders, first).tolist()):
+        yield np.flatnonzero((postings.sets >= start) & (postings.sets < stop))
 
 
 def _promising_pairs(sets: Sets, postings: _Postings, entries: Array, others: Array) -> Array:
@@ -457,7 +466,7 @@ def _promising_pairs(sets: Sets, postings: _Postings, entries: Array, others: Ar
 
     What follows the two entries must suffice: nothing before them is shared, or the pair has an entry that shows it.
     """
-    sizes, later, earlier = postings.sizes, postings.sets[entries], postings.sets[others]
+    sizes, later, earlier = postings.sizes, *(postings.sets[of].astype(np.int64) for of in (entries, others))
     needed = -(-MIN_SHARED_PERCENT * (sizes[later] + sizes[earlier]) // (100 + MIN_SHARED_PERCENT))
     remaining = np.minimum(sizes[later] - postings.positions[entries], sizes[earlier] - postings.positions[others])
     may_match = (remaining >= needed) & (sets.rows[later] != sets.rows[earlier])
