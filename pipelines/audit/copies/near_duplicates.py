@@ -230,8 +230,9 @@ def candidate_rows(rows: Array, bands: Array, is_compared: Array) -> Array:
     for band in range(BANDS):
         order = compared[np.argsort(bands[compared, band], kind="stable")]
         numbers = bands[order, band]
-        distance = DISTANCES.stop
-        in_large_groups[order[_has_equal(numbers, distance)]] += 1
+        # What is equal to the number so many places further down is in a larger group than the distances reach.
+        is_frequent = numbers[DISTANCES.stop :] == numbers[: -DISTANCES.stop]
+        in_large_groups[order[np.isin(numbers, numbers[DISTANCES.stop :][is_frequent])]] += 1
         for earlier, later in _neighbours(order, numbers):
             is_open = ~(is_candidate[earlier] & is_candidate[later])
             one, other = earlier[is_open], later[is_open]
@@ -248,17 +249,6 @@ def _neighbours(order: Array, numbers: Array) -> Iterator[tuple[Array, Array]]:
         later = later[later >= distance]
         later = later[numbers[later] == numbers[later - distance]]
         yield order[later - distance], order[later]
-
-
-def _has_equal(numbers: Array, distance: int) -> Array:
-    """Whether sorted numbers occur more than `distance` times."""
-    later = (
-        np.flatnonzero(numbers[distance:] == numbers[:-distance]) if len(numbers) > distance else np.empty(0, np.int64)
-    )
-    change = np.zeros(len(numbers) + 1, np.int64)
-    np.add.at(change, later, 1)
-    np.add.at(change, later + distance + 1, -1)
-    return np.cumsum(change[:-1]) > 0
 
 
 def _store_sets(
@@ -442,7 +432,7 @@ def _find_similar(
             if not len(entries):
                 break
             pairs = _promising_pairs(sets, postings, entries, highest - distance)
-            pairs = _not_in(pairs, compared)
+            pairs = np.setdiff1d(pairs, compared, assume_unique=True)
             compared = np.sort(np.concatenate([compared, pairs]), kind="stable")
             while len(pairs):  # the nearest set of each first; the others only if it is different
                 later, earlier = pairs >> SET_BITS, pairs & (1 << SET_BITS) - 1
@@ -501,12 +491,3 @@ def count_shared(one: Ragged, other: Ragged) -> Array:
     merged = np.sort(np.concatenate(keys))
     repeated = merged[1:][merged[1:] == merged[:-1]] >> np.uint64(64 - PAIR_BITS)
     return np.bincount(repeated.astype(np.int64), minlength=len(pairs))
-
-
-def _not_in(pairs: Array, compared: Array) -> Array:
-    """The pairs that are not among those compared already; both are sorted."""
-    if not len(compared):
-        return pairs
-    positions = np.minimum(np.searchsorted(compared, pairs), len(compared) - 1)
-    is_new: Array = compared[positions] != pairs
-    return pairs[is_new]
