@@ -67,7 +67,7 @@ ROW_BITS = 9
 EXACT_ROWS = 1 << ROW_BITS  # texts whose shingles are computed at a time
 PAIR_BITS = 14
 COMPARED_PAIRS = 1 << PAIR_BITS  # at a time, at most
-AT_ONCE = 1 << 20  # numbers of sets in memory at a time, about
+AT_ONCE = 1 << 20  # numbers in memory at a time, about
 MAX_NEIGHBOURS = 50
 COUNTER_BITS = 20  # numbers are counted by their first bits: an estimate of their frequency is enough
 SET_BITS, NUMBER_BITS = 24, 40  # of a uint64 that holds a set and a number
@@ -176,24 +176,33 @@ def compute_bands(batches: Iterable[pl.DataFrame]) -> tuple[Array, Array, Array]
     batches: columns of texts, without nulls. A row without shingles is left out; one whose texts have two kinds of shingles
     occurs once for each.
     """
-    rows, bands, bags, start = [np.empty(0, np.int64)], [np.empty((0, BANDS), np.uint32)], [np.empty(0, np.uint64)], 0
+    rows, bands, bags = _Growing((), np.int64), _Growing((BANDS,), np.uint32), _Growing((), np.uint64)
     for batch_rows, batch_bands, batch_bags in map_in_order(_compute_batch, batches):
-        rows.append(batch_rows + start)
-        bands.append(batch_bands)
-        bags.append(batch_bags)
-        start += len(batch_bags)
-    return _join(rows), _join(bands), _join(bags)
+        rows.add(batch_rows + bags.count)
+        bands.add(batch_bands)
+        bags.add(batch_bags)
+    return rows.values, bands.values, bags.values
 
 
-def _join(parts: list[Array]) -> Array:
-    """The arrays as one. Each is dropped once it is copied, so that the memory of all is needed once."""
-    stop = sum(map(len, parts))
-    joined: Array = np.empty((stop, *parts[0].shape[1:]), parts[0].dtype)
-    while parts:
-        part = parts.pop()
-        joined[stop - len(part) : stop] = part
-        stop -= len(part)
-    return joined
+class _Growing:
+    """An array that grows at its end. To keep the parts and join them would take the memory of all of them twice."""
+
+    def __init__(self, shape: tuple[int, ...], kind: type[np.generic]) -> None:
+        self._array: Array = np.empty((0, *shape), kind)
+        self.count = 0
+
+    def add(self, part: Array) -> None:
+        """Write a part behind the others."""
+        stop = self.count + len(part)
+        if stop > len(self._array):  # by an eighth more: a large array grows where it is, and what is added is set to 0
+            self._array.resize((stop + stop // 8, *self._array.shape[1:]), refcheck=False)
+        self._array[self.count : stop] = part
+        self.count = stop
+
+    @property
+    def values(self) -> Array:
+        """What was written."""
+        return self._array[: self.count]
 
 
 def _compute_batch(batch: pl.DataFrame) -> tuple[Array, Array, Array]:
@@ -226,7 +235,7 @@ def candidate_rows(rows: Array, bands: Array, is_compared: Array) -> Array:
     is_compared: for each of these, whether it is compared at all.
     """
     compared = np.flatnonzero(is_compared)
-    is_candidate, in_large_groups = np.zeros(len(rows), np.bool_), np.zeros(len(rows), np.int64)
+    is_candidate, in_large_groups = np.zeros(len(rows), np.bool_), np.zeros(len(rows), np.uint8)
     for band in range(BANDS):
         order = compared[np.argsort(bands[compared, band], kind="stable")]
         numbers = bands[order, band]
@@ -236,7 +245,7 @@ def candidate_rows(rows: Array, bands: Array, is_compared: Array) -> Array:
         for earlier, later in _neighbours(order, numbers):
             is_open = ~(is_candidate[earlier] & is_candidate[later])
             one, other = earlier[is_open], later[is_open]
-            agree = (bands[one] == bands[other]).sum(axis=1) >= MIN_COMMON_BANDS
+            agree = _agree(bands, one, other)
             is_candidate[one[agree]] = is_candidate[other[agree]] = True
     is_candidate |= in_large_groups >= MIN_COMMON_BANDS
     return np.unique(rows[is_candidate])
@@ -244,11 +253,20 @@ def candidate_rows(rows: Array, bands: Array, is_compared: Array) -> Array:
 
 def _neighbours(order: Array, numbers: Array) -> Iterator[tuple[Array, Array]]:
     """The positions, earlier and later, that are each of DISTANCES apart among those with the same number."""
-    later = np.arange(len(order))
+    later = np.flatnonzero(numbers[1:] == numbers[:-1]) + 1
     for distance in DISTANCES:
         later = later[later >= distance]
         later = later[numbers[later] == numbers[later - distance]]
         yield order[later - distance], order[later]
+
+
+def _agree(bands: Array, one: Array, other: Array) -> Array:
+    """Whether pairs of rows agree in enough bands."""
+    parts = [np.empty(0, np.bool_)]
+    for start in range(0, len(one), AT_ONCE // BANDS):
+        some = slice(start, start + AT_ONCE // BANDS)
+        parts.append((bands[one[some]] == bands[other[some]]).sum(axis=1) >= MIN_COMMON_BANDS)
+    return np.concatenate(parts)
 
 
 def _store_sets(
@@ -377,7 +395,7 @@ def _index_prefixes(stored: Sequence[Stored]) -> _Postings:
     counts = np.zeros(1 << COUNTER_BITS, np.int64)
     for _, wholes in _read_wholes(stored):
         counts += np.bincount(_counters(wholes.values), minlength=len(counts))
-    keys, positions, sizes = [np.empty(0, np.uint64)], [np.empty(0, np.uint32)], [np.empty(0, np.int64)]
+    keys, positions, sizes = _Growing((), np.uint64), _Growing((), np.uint32), _Growing((), np.int64)
     for first, wholes in _read_wholes(stored):
         lengths = wholes.lengths
         classes = np.searchsorted(CLASSES, counts[_counters(wholes.values)], "right").astype(np.uint64)
@@ -387,18 +405,17 @@ def _index_prefixes(stored: Sequence[Stored]) -> _Postings:
         prefixes = lengths - -(-MIN_SHARED_PERCENT * lengths // 100) + 1
         in_prefix = places < np.repeat(prefixes, lengths)
         ordered = ordered[in_prefix]
-        keys.append(ordered << np.uint64(SET_BITS) | ordered >> np.uint64(NUMBER_BITS))
-        positions.append(places[in_prefix].astype(np.uint32))
-        sizes.append(lengths)
-    every = _join(keys)
-    order = np.argsort(every, kind="stable")
-    every = every[order]
+        keys.add(ordered << np.uint64(SET_BITS) | ordered >> np.uint64(NUMBER_BITS))
+        positions.add(places[in_prefix])
+        sizes.add(lengths)
+    order = np.argsort(keys.values, kind="stable")
+    every = keys.values[order]
     numbers = every >> np.uint64(SET_BITS)
     is_repeated = np.append(False, numbers[1:] == numbers[:-1])[: len(numbers)]
     is_shared = is_repeated | np.append(is_repeated[1:], False)[: len(numbers)]
-    every, places = every[is_shared], _join(positions)[order[is_shared]]
+    every, places = every[is_shared], positions.values[order[is_shared]]
     owners = (every & np.uint64((1 << SET_BITS) - 1)).astype(np.uint32)
-    return _Postings(every, owners, places, np.concatenate(sizes))
+    return _Postings(every, owners, places, sizes.values)
 
 
 def _read_wholes(stored: Sequence[Stored]) -> Iterator[tuple[int, Ragged]]:
