@@ -114,7 +114,11 @@ def test_new_scores_replace_the_old_ones_and_none_remove_them() -> None:
 
 def test_what_a_file_of_scores_says_cannot_become_markup() -> None:
     hostile = replace(SCORES.models[0], model="a|b <script>", weights="x\n## Versions", prompts={"query": "`|`"})
-    card = with_scores(card_for("MultilabelClassification"), replace(SCORES, models=(hostile,)))
+    shortcut = replace(SCORES.shortcuts[0], baseline="<img> [a](http://b)", metric="<script>")
+    scores = replace(SCORES, models=(hostile,), shortcuts=(shortcut,))
+    card = with_scores(card_for("MultilabelClassification"), scores)
+    assert "<img>" not in card
+    assert "[a](" not in card
     assert "<script>" not in re.sub("`[^`]*`", "", card), "a code span shows it as it is"
     assert card.count("\n## Versions\n") == 1
     assert "a&#124;b" in card
