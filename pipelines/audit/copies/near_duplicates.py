@@ -170,18 +170,18 @@ def read_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
 
 
 def compute_bands(batches: Iterable[pl.DataFrame]) -> tuple[Array, Array, Array]:
-    """Rows, ascending or repeated, and for each the numbers of its bands (uint32, rarely the same for different hashes); and a
-    number for each row of the batches (uint64), equal for the same words in any order.
+    """Rows, ascending or repeated, and for each the numbers of its bands (rarely the same for different hashes), all uint32; and
+    a number for each row of the batches (uint64), equal for the same words in any order.
 
     batches: columns of texts, without nulls. A row without shingles is left out; one whose texts have two kinds of shingles
     occurs once for each.
     """
-    rows, bands, bags = _Growing((), np.int64), _Growing((BANDS,), np.uint32), _Growing((), np.uint64)
+    rows, bands, bags = _Growing((), np.uint32), _Growing((BANDS,), np.uint32), _Growing((), np.uint64)
     for batch_rows, batch_bands, batch_bags in map_in_order(_compute_batch, batches):
         rows.add(batch_rows + bags.count)
         bands.add(batch_bands)
         bags.add(batch_bags)
-    return rows.values, bands.values, bags.values
+    return rows.finish(), bands.finish(), bags.finish()
 
 
 class _Growing:
@@ -199,10 +199,10 @@ class _Growing:
         self._array[self.count : stop] = part
         self.count = stop
 
-    @property
-    def values(self) -> Array:
-        """What was written."""
-        return self._array[: self.count]
+    def finish(self) -> Array:
+        """What was written; nothing is added to it any more."""
+        self._array.resize((self.count, *self._array.shape[1:]), refcheck=False)
+        return self._array
 
 
 def _compute_batch(batch: pl.DataFrame) -> tuple[Array, Array, Array]:
@@ -239,6 +239,8 @@ def candidate_rows(rows: Array, bands: Array, is_compared: Array) -> Array:
     for band in range(BANDS):
         order = compared[np.argsort(bands[compared, band], kind="stable")]
         numbers = bands[order, band]
+        is_repeated = _is_repeated(numbers)
+        order, numbers = order[is_repeated], numbers[is_repeated]
         # What is equal to the number so many places further down is in a larger group than the distances reach.
         is_frequent = numbers[DISTANCES.stop :] == numbers[: -DISTANCES.stop]
         in_large_groups[order[np.isin(numbers, numbers[DISTANCES.stop :][is_frequent])]] += 1
@@ -248,12 +250,20 @@ def candidate_rows(rows: Array, bands: Array, is_compared: Array) -> Array:
             agree = _agree(bands, one, other)
             is_candidate[one[agree]] = is_candidate[other[agree]] = True
     is_candidate |= in_large_groups >= MIN_COMMON_BANDS
-    return np.unique(rows[is_candidate])
+    return np.unique(rows[is_candidate]).astype(np.int64)
+
+
+def _is_repeated(numbers: Array) -> Array:
+    """Whether sorted numbers occur more than once."""
+    is_next = numbers[1:] == numbers[:-1]
+    is_repeated = np.append(is_next, False)[: len(numbers)]
+    is_repeated[1:] |= is_next
+    return is_repeated
 
 
 def _neighbours(order: Array, numbers: Array) -> Iterator[tuple[Array, Array]]:
     """The positions, earlier and later, that are each of DISTANCES apart among those with the same number."""
-    later = np.flatnonzero(numbers[1:] == numbers[:-1]) + 1
+    later = np.arange(len(order))
     for distance in DISTANCES:
         later = later[later >= distance]
         later = later[numbers[later] == numbers[later - distance]]
@@ -408,14 +418,13 @@ def _index_prefixes(stored: Sequence[Stored]) -> _Postings:
         keys.add(ordered << np.uint64(SET_BITS) | ordered >> np.uint64(NUMBER_BITS))
         positions.add(places[in_prefix])
         sizes.add(lengths)
-    order = np.argsort(keys.values, kind="stable")
-    every = keys.values[order]
-    numbers = every >> np.uint64(SET_BITS)
-    is_repeated = np.append(False, numbers[1:] == numbers[:-1])[: len(numbers)]
-    is_shared = is_repeated | np.append(is_repeated[1:], False)[: len(numbers)]
-    every, places = every[is_shared], positions.values[order[is_shared]]
+    every = keys.finish()
+    order = np.argsort(every, kind="stable")
+    every = every[order]
+    is_shared = _is_repeated(every >> np.uint64(SET_BITS))
+    every, places = every[is_shared], positions.finish()[order[is_shared]]
     owners = (every & np.uint64((1 << SET_BITS) - 1)).astype(np.uint32)
-    return _Postings(every, owners, places, sizes.values)
+    return _Postings(every, owners, places, sizes.finish())
 
 
 def _read_wholes(stored: Sequence[Stored]) -> Iterator[tuple[int, Ragged]]:
