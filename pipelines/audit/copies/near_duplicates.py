@@ -37,6 +37,7 @@ import polars as pl
 from rensa import RMinHash
 
 from builders.batches import map_in_order
+from builders.errors import DatasetError
 from builders.shaping.folding import fold_text_1
 from cards.kinds import MIN_SHARED_PERCENT, SHINGLE_CHARACTERS, SHINGLE_WORDS
 from pipelines.audit.copies.shingles import (
@@ -292,7 +293,7 @@ def _store_sets(
     for part, columns in chain([_shingle_sets(empty)], map_in_order(_shingle_sets, chunks) if len(rows) else ()):
         parts.append(part)
         for file, column, of_column in zip(files, columns, lengths, strict=True):
-            file.write(column.values.data)
+            _write(file, column.values)
             of_column.append(column.lengths)
     offsets = [offsets_from_lengths(np.concatenate(of_column)) for of_column in lengths]
     sets = Sets(
@@ -302,6 +303,21 @@ def _store_sets(
         np.concatenate([part.is_long for part in parts]),
     )
     return sets, list(map(Stored, files, offsets))
+
+
+def _write(file: BufferedRandom, values: Array) -> None:
+    """Write behind what was written. Raises DatasetError where the disk does not take it."""
+    try:
+        file.write(values.data)
+        file.flush()
+    except OSError as error:
+        file.raw.close()  # to close the file would try again to write what is left
+        raise DatasetError(
+            "a temporary file cannot be written",
+            where=tempfile.gettempdir(),
+            found=error.strerror,
+            todo="free some space, or name a folder on a larger disk in TMPDIR",
+        ) from error
 
 
 def read_rows(frame: pl.LazyFrame, rows: Array) -> Iterator[pl.DataFrame]:

@@ -4,7 +4,10 @@ import os
 import random
 import subprocess
 import sys
+import tempfile
 import tracemalloc
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +16,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from builders.errors import DatasetError
 from builders.shaping.folding import fold_text_1
 from pipelines.audit.copies import near_duplicates
 from pipelines.audit.copies.near_duplicates import find_near_duplicates
@@ -247,6 +251,15 @@ def test_many_candidates_take_little_memory(monkeypatch: pytest.MonkeyPatch) -> 
         return most
 
     assert peak(800) - peak(160) < 640 * 480 * 8
+
+
+def test_a_full_disk_is_named_with_its_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "TemporaryFile", partial(Path("/dev/full").open, "r+b"))
+    with pytest.raises(DatasetError, match="a temporary file cannot be written") as raised:
+        find_matches([SENTENCE, f"{SENTENCE} 1"])
+    assert raised.value.where == tempfile.gettempdir()
+    assert raised.value.found == "No space left on device"
+    assert "TMPDIR" in str(raised.value)
 
 
 def test_an_empty_table_has_no_near_duplicates() -> None:
