@@ -214,7 +214,10 @@ def _judged(columns: Iterable[str], finding_rows: FindingRows, frames: Frames) -
 def _finding_records(finding_rows: FindingRows, frames: Frames, columns: Sequence[str]) -> Iterator[list[Any]]:
     rows = finding_rows.rows.collect(engine="streaming")
     splits = {finding_rows.finding.split, *(rows["twin_split"].unique() if "twin_split" in rows.columns else ())}
-    hashes = {split: _name_hashes(finding_rows.tables[split]) for split in splits if "position" in rows.columns}
+    named = (
+        splits & finding_rows.tables.keys() if "position" in rows.columns else set()
+    )  # what a recipe says has no table
+    hashes = {split: _name_hashes(finding_rows.tables[split]) for split in named}
     for batch in rows.iter_slices(BATCH_ROWS):
         listed = list_rows(replace(finding_rows, rows=batch.lazy()), hashes=hashes)
         positions = batch["position"].to_list() if "position" in batch.columns else [None] * len(listed)

@@ -216,6 +216,14 @@ def test_a_dataset_without_a_release_is_listed_as_not_built(releases: Path, tmp_
     assert not (index.parent / "terra-pairclassification").exists()
 
 
+def test_training_data_with_what_their_recipe_found_are_shown(tmp_path: Path) -> None:
+    """The recipe of its first version says which rows are in a benchmark; such a finding has no table."""
+    name = "ru-wanli-contrastive"
+    make(definition_of(name), "1.0.0", sample_settings(tmp_path))
+    index = build_site(tmp_path / "outputs", tmp_path / "site", name) / "index.html"
+    assert name in row_of(index, name)
+
+
 def test_without_names_all_releases_are_shown_training_data_too(tmp_path: Path) -> None:
     for name in (CEDR, "habr-qna-contrastive"):
         make(definition_of(name), definition_of(name).dataset.newest, sample_settings(tmp_path))
