@@ -26,8 +26,29 @@ from builders.spec import Raw
 
 MAGIC = b"\x28\xb5\x2f\xfd"
 SKIPPABLE = tuple(bytes([low]) + b"\x2a\x4d\x18" for low in range(0x50, 0x60))  # frames that hold no data
-ZSTD_TRUNCATED = "Truncated compressed stream"  # the OSError of pyarrow for a frame that is cut off
-PIECE = 1 << 16  # bytes of zstd per read: what lies before damage in the same piece is lost
+PIECE = 1 << 16  # bytes per read: what lies before damage in the same piece is lost
+
+
+class ZstdReader(io.BufferedIOBase):
+    """The data of all frames of an open zstd file, in their order; a window is at most 128 MB, as zstd has it by default.
+
+    Its reads raise EOFError for a frame that is cut off, and OSError for anything else that is not a frame.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._data = pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "zstd")
+
+    def read1(self, size: int = -1, /) -> bytes:
+        """The next bytes, at most PIECE of them; none at the end."""
+        try:
+            return cast("bytes", self._data.read(PIECE if size < 0 else min(size, PIECE)))
+        except OSError as error:
+            problem = str(error).partition("\n")[0][:200]
+            if "Truncated" in problem:
+                raise EOFError(problem) from error
+            raise OSError(problem) from error
+
+
 GZIP_MAGIC = b"\x1f\x8b"
 ZIP_MAGIC = b"PK"
 TAR_MAGIC, TAR_MAGIC_OFFSET = b"ustar", 257
@@ -130,8 +151,7 @@ class _CheckedReader(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         view = memoryview(buffer)
         try:
-            size = min(len(view), PIECE) if isinstance(self._stream, pa.NativeFile) else len(view)
-            data = self._stream.read1(size)  # read1 returns the intact data before a corrupt block
+            data = self._stream.read1(len(view))  # read1 returns the intact data before a corrupt block
             while not data and self._trailer is not None and self._trailer.read(CHUNK):
                 pass
         except READ_ERRORS as error:
@@ -169,8 +189,7 @@ def _decompress(raw: Raw, names: tuple[str, ...], stream: Stream) -> io.Buffered
     if any(name.lower().endswith(".zst") for name in names):
         if not head.startswith((MAGIC, *SKIPPABLE)):
             raise _wrong_format(raw, "zstd", head)
-        # All frames, in their order; a window is at most 128 MB, as zstd has it by default.
-        return cast("io.BufferedIOBase", pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), "zstd"))
+        return ZstdReader(cast("BinaryIO", stream))
     return stream
 
 
@@ -235,7 +254,7 @@ def _tar_files(raw: Raw, archive: tarfile.TarFile, size: int) -> Iterator[tuple[
 
 def _read_error(raw: Raw, error: Exception, count: int, lines: int = 0) -> SourceError:
     """The SourceError for a failed read, after `count` bytes of data with `lines` line ends."""
-    if isinstance(error, EOFError | tarfile.ReadError) or str(error) == ZSTD_TRUNCATED:
+    if isinstance(error, EOFError | tarfile.ReadError):
         problem = "truncated data"
     elif isinstance(error, RuntimeError):
         problem = "a password or an unknown compression"
