@@ -434,9 +434,9 @@ def _index_prefixes(stored: Sequence[Stored]) -> _Postings:
         keys.add(ordered << np.uint64(SET_BITS) | ordered >> np.uint64(NUMBER_BITS))
         positions.add(places[in_prefix])
         sizes.add(lengths)
-    every = keys.finish()
-    order = np.argsort(every, kind="stable")
-    every = every[order]
+    order = np.argsort(keys.finish(), kind="stable")
+    every = keys.finish()[order]
+    del keys  # as large as what follows
     is_shared = _is_repeated(every >> np.uint64(SET_BITS))
     every, places = every[is_shared], positions.finish()[order[is_shared]]
     owners = (every & np.uint64((1 << SET_BITS) - 1)).astype(np.uint32)
