@@ -113,7 +113,12 @@ class Stored:
             self.file.seek(start)
             self.file.readinto(unread[:size])
             unread = unread[size:]
-        return take_rows(Ragged(values, offsets_from_lengths(self.offsets[own + 1] - self.offsets[own])), places)
+        return take_rows(Ragged(values, offsets_from_lengths(self.count(own))), places)
+
+    def count(self, sets: Array) -> Numbers:
+        """How many numbers some sets have."""
+        counts: Numbers = self.offsets[sets + 1] - self.offsets[sets]
+        return counts
 
 
 def find_near_duplicates(
@@ -508,7 +513,7 @@ def _promising_pairs(sets: Sets, postings: _Postings, entries: Array, others: Ar
 
 def _compare_pairs(stored: Sequence[Stored], earlier: Array, later: Array) -> Array:
     """Whether pairs of sets share enough numbers for each text."""
-    lengths = np.sum([np.diff(of_text.offsets)[pairs] for of_text in stored for pairs in (earlier, later)], axis=0)
+    lengths = np.sum([of_text.count(sets) for of_text in stored for sets in (earlier, later)], axis=0)
     borders = np.union1d(_borders(offsets_from_lengths(lengths)), np.arange(0, len(earlier), COMPARED_PAIRS))
     parts = [np.empty(0, np.bool_)]
     for start, stop in pairwise(borders.tolist()):
