@@ -214,10 +214,8 @@ def _judged(columns: Iterable[str], finding_rows: FindingRows, frames: Frames) -
 def _finding_records(finding_rows: FindingRows, frames: Frames, columns: Sequence[str]) -> Iterator[list[Any]]:
     rows = finding_rows.rows.collect(engine="streaming")
     splits = {finding_rows.finding.split, *(rows["twin_split"].unique() if "twin_split" in rows.columns else ())}
-    named = (
-        splits & finding_rows.tables.keys() if "position" in rows.columns else set()
-    )  # what a recipe says has no table
-    hashes = {split: _name_hashes(finding_rows.tables[split]) for split in named}
+    tables = finding_rows.tables  # none for what a recipe found
+    hashes = {split: _name_hashes(tables[split]) for split in splits & tables.keys() if "position" in rows.columns}
     for batch in rows.iter_slices(BATCH_ROWS):
         listed = list_rows(replace(finding_rows, rows=batch.lazy()), hashes=hashes)
         positions = batch["position"].to_list() if "position" in batch.columns else [None] * len(listed)
