@@ -428,6 +428,11 @@ class RawFiles:
     scratch: Path
     checkpoints: Path | None = None
 
+    @property
+    def resumable(self) -> Path:
+        """The folder of checkpoints, or the scratch folder if the build keeps none."""
+        return self.checkpoints or self.scratch
+
     def __getitem__(self, key: str) -> Raw:
         """The file, or KeyError where the dataset's `needs` does not name it for any wanted split."""
         return self.files[key]

@@ -100,9 +100,7 @@ def pool_hard_negatives(
     drawn = sample(asked, min(queries, asked.height) if is_part else queries, key="id", seed=seed, what="queries")
     qrels = whole["qrels"].collect().join(drawn, left_on="query-id", right_on="id", how="semi", maintain_order="left")
     size = corpus.select(pl.len()).collect(engine="streaming").item()
-    words = run_once(
-        (raw.checkpoints or raw.scratch) / "words", partial(count, drawn["text"], document_batches(whole["corpus"]))
-    )
+    words = run_once(raw.resumable / "words", partial(count, drawn["text"], document_batches(whole["corpus"])))
     best = rank(drawn["text"], [words], depth=depth)
     rankings = [best.select(pl.col("passage").alias("place"), **{"query-id": drawn["id"].gather(best["query"])})]
     if not is_part:

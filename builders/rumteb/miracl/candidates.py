@@ -20,7 +20,7 @@ def rank_passages(
     Term counts of every shard are a checkpoint.
     """
     text = pl.when(~is_duplicate(duplicates)).then(pl.concat_str("title", "text", separator=" ")).alias("text")
-    folders = [(raw.checkpoints or raw.scratch) / f"words-{number:02d}" for number in range(len(shards))]
+    folders = [raw.resumable / f"words-{number:02d}" for number in range(len(shards))]
     log_taken_over("shards of term counts", folders)
     counted = [
         run_once(folder, partial(_count, questions["text"], shard.select(text)))

@@ -25,7 +25,7 @@ def read_passages(raw: RawFiles) -> list[pl.LazyFrame]:
     """
     shards: list[pl.LazyFrame] = []
     start = 0
-    folders = [(raw.checkpoints or raw.scratch) / f"passages-{number:02d}" for number in range(len(SHARDS))]
+    folders = [raw.resumable / f"passages-{number:02d}" for number in range(len(SHARDS))]
     log_taken_over("shards of passages", folders)
     for key, folder in zip(SHARDS, folders, strict=True):
         run_once(folder, partial(_store_shard, raw.whole(key)))
