@@ -130,13 +130,13 @@ def _find_label_imbalance(task: tasks.Task, frame: pl.LazyFrame, location: Locat
 
 
 def find_sorted_labels(task: tasks.Task, survey: pl.DataFrame, location: Location) -> list[FindingRows]:
-    """A finding for a split whose rows are sorted by label, or in blocks of one label; none for tasks without labels.
+    """A finding for a split whose rows are sorted by label, or in blocks of one label. task: one with labels.
 
     Training and scores do not depend on the order of rows, but the first rows of such a split do not represent it. In a random
     order, the sum of the squared shares of the labels is the share of rows with the label of the row before.
     """
     n = survey.height
-    if not task.type.label or n < MIN_ORDERED_ROWS:
+    if n < MIN_ORDERED_ROWS:
         return []
     labels = number_groups(survey["label"]) if isinstance(task, tasks.STS) else survey["label"]
     expected = sum((count / n) ** 2 for count in labels.value_counts()["count"])
