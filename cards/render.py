@@ -375,9 +375,9 @@ def describe_problems(
 ) -> list[dict[str, Any]]:
     """The findings by kind as lines of a table in Markdown, severe ones first.
 
-    configs: how the card calls each config. quotes: by finding, or none at all. Of each line, `where` has tables and columns, of
-    several with their counts; `rows` count and share; `example` a text, perhaps its twin, or the name of a row; `why` why they
-    stay, and `by_design` whether the design implies them.
+    configs: how the card calls each config. quotes: by finding, or none at all. A line has the `mark` and the `name` of the
+    kind; `where`: tables and columns, with counts if there are several; `rows`: count and share; `example`: a text and perhaps
+    its twin, or the name of a row; `why` the rows stay; `by_design`: whether the design implies them.
     """
     several_texts = {layout.config for layout in tasks.layouts(task) if len(layout.text) > 1}
     return [

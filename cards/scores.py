@@ -260,7 +260,8 @@ def summarize_scores(scores: Scores) -> str:
 def score_section(scores: Scores) -> str:
     """The section Scores of a card, in Markdown, with an empty line at its end."""
     lines = [HEADING, "\n", f"{_introduction(scores)}\n", "\n"]
-    remarks = [f"- ⚠ **A shortcut**: {markdown.plain(_describe_shortcut(one))}\n" for one in scores.shortcuts]
+    shortcuts = map(_describe_shortcut, scores.shortcuts)
+    remarks = [f"- ⚠ **A shortcut**: {markdown.plain(shortcut)}\n" for shortcut in shortcuts]
     remarks += [f"- Shortcuts were not looked for: {markdown.plain(scores.unasked)}.\n"] if scores.unasked else []
     remarks += [f"- {markdown.plain(finding)}.\n" for finding in _describe_profile(scores)]
     lines += [*remarks, "\n"] if remarks else []

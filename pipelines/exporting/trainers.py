@@ -212,7 +212,7 @@ def write_each(
     folder: Path,
     choices: Choices,
 ) -> list[ExportedSet]:
-    """Write the sets one after the other, each into files of its own."""
+    """Write each set into its own files."""
     return [write(training_set, folder, choices) for training_set in sets]
 
 

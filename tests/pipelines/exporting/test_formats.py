@@ -225,9 +225,9 @@ def test_every_row_of_a_built_release_is_in_every_format(
         found = [list(row.values()) for path in files for row in read_columns(path)]
         expected = [[row["query"], row["positives"][0], *row["negatives"][:7]] for row in rows]
         assert sorted(found) == sorted(expected)
-        [one] = [one for one in records["flagembedding"]["sets"] if one["name"] == table.config]
-        query, document = one["prefixes"].values()
-        assert read_lines(tmp_path / "flagembedding" / one["files"][0]["path"]) == [
+        [own] = [each for each in records["flagembedding"]["sets"] if each["name"] == table.config]
+        query, document = own["prefixes"].values()
+        assert read_lines(tmp_path / "flagembedding" / own["files"][0]["path"]) == [
             {
                 "query": query + row["query"],
                 "pos": [document + text for text in row["positives"]],
