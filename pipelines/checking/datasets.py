@@ -84,7 +84,7 @@ def find_files(path: Path, subsets: Sequence[str] = ()) -> DatasetFiles:
 
 @contextmanager
 def reading_rows(files: DatasetFiles) -> Iterator[None]:
-    """While the rows of a dataset are read, raise a SourceError for what cannot be read, which names the file."""
+    """While the rows of a dataset are read, raise the error for what cannot be read: formats.unreadable_file."""
     try:
         yield
     except (pl.exceptions.PolarsError, OSError) as error:

@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from builders import limits
-from builders.errors import SourceError
+from builders.errors import DatasetError, SourceError
+from pipelines.process.files import disk_failure, temporary_file_error
 from pipelines.process.safe_text import first_line
 from pipelines.raw.pins import describe_content, read_head
 
@@ -106,8 +107,11 @@ def _refuse_repeated_texts(file: Path) -> None:
             refuse_expansion(str(file), count, size)
 
 
-def unreadable_file(files: Sequence[Path], error: Exception) -> SourceError:
-    """The error for rows that cannot be read. It names the first file that cannot be read alone, if there is one."""
+def unreadable_file(files: Sequence[Path], error: Exception) -> DatasetError:
+    """The error for rows that cannot be read. It names the first file that cannot be read alone, if there is one.
+
+    If there is none, and a disk is full, it is that of the temporary files: what reads rows writes no others.
+    """
     for file in files:
         file_format = _format(file)
         try:
@@ -122,6 +126,8 @@ def unreadable_file(files: Sequence[Path], error: Exception) -> SourceError:
                 expected=file_format,
                 todo="correct the file; if it is not yours, download it again, and if it is unchanged, tell its publisher",
             )
+    if (failure := disk_failure(error)) is not None:
+        return temporary_file_error(failure)
     return SourceError(
         "cannot read the rows of a table",
         where=", ".join(map(str, files[:4])) + (", ..." if len(files) > 4 else ""),

@@ -1,11 +1,13 @@
-"""Files that several commands may write at once: replaced in one step, and locked; and the digest of a file."""
+"""Files that several commands may write at once: replaced in one step, and locked; the digest of a file; and full disks."""
 
+import errno
 import hashlib
 import logging
 import os
 import platform
 import re
 import shutil
+import tempfile
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -16,8 +18,9 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from builders.errors import UsageError
+from builders.errors import DatasetError, UsageError
 
+DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 _protected: set[Path] = set()  # the inputs of the command
 _MACHINE = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
 
@@ -139,3 +142,19 @@ def link_or_copy(source: str | Path, target: str | Path, *, follow_symlinks: boo
         os.link(source, target, follow_symlinks=follow_symlinks)
     except OSError:
         shutil.copy2(source, target, follow_symlinks=follow_symlinks)
+
+
+def disk_failure(error: Exception) -> str | None:
+    """What the system says of a disk that is full or that fails; None for any other error. polars tells of it in words only."""
+    code, words = getattr(error, "errno", None), str(error)
+    return next((os.strerror(one) for one in DISK_ERRORS if one == code or os.strerror(one) in words), None)
+
+
+def temporary_file_error(failure: str) -> DatasetError:
+    """The error for the folder of temporary files, where the disk does not take one. failure: what the system says."""
+    return DatasetError(
+        "a temporary file cannot be written",
+        where=tempfile.gettempdir(),
+        found=failure,
+        todo="free some space, or name a folder on a larger disk in TMPDIR",
+    )

@@ -32,13 +32,11 @@ import polars as pl
 from builders.errors import ReleaseError
 from cards.manifest import Manifest
 from pipelines.process import installation
-from pipelines.process.files import locked, refuse_protected
+from pipelines.process.files import disk_failure, locked, refuse_protected
 from pipelines.process.resumable import discard, identity_digest, resumable_folder
 from pipelines.process.stages import stage
 from pipelines.release import fingerprint
 from pipelines.release.folder import MANIFEST
-
-DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 
 
 def dataset_lock(output: Path, dataset: str) -> AbstractContextManager[None]:
@@ -73,14 +71,14 @@ def staged_folder(final: Path, what: str = "the release", *, marker: str = MANIF
 
 
 def _disk_error(release_dir: Path, what: str, error: Exception) -> ReleaseError | None:
-    """The error for a disk that cannot take a folder; None for any other. polars tells of a full disk in words only."""
-    reasons = [code for code in DISK_ERRORS if code == getattr(error, "errno", None) or os.strerror(code) in str(error)]
-    if not reasons:
+    """The error for a disk that cannot take a folder; None for any other."""
+    failure = disk_failure(error)
+    if failure is None:
         return None
     return ReleaseError(
         f"{what} cannot be written",
         where=str(release_dir.parent),
-        found=os.strerror(reasons[0]),
+        found=failure,
         todo="free some space, or name another folder",
     )
 

@@ -37,7 +37,6 @@ import polars as pl
 from rensa import RMinHash
 
 from builders.batches import map_in_order
-from builders.errors import DatasetError
 from builders.shaping.folding import fold_text_1
 from cards.kinds import MIN_SHARED_PERCENT, SHINGLE_CHARACTERS, SHINGLE_WORDS
 from pipelines.audit.copies.shingles import (
@@ -56,6 +55,7 @@ from pipelines.audit.copies.shingles import (
     sum_words,
     take_rows,
 )
+from pipelines.process.files import temporary_file_error
 from pipelines.process.stages import counted, stage
 
 BANDS, ROWS_PER_BAND, MIN_COMMON_BANDS = 14, 5, 2
@@ -317,12 +317,7 @@ def _write(file: BufferedRandom, values: Array) -> None:
         file.flush()
     except OSError as error:
         file.raw.close()  # to close the file would try again to write what is left
-        raise DatasetError(
-            "a temporary file cannot be written",
-            where=tempfile.gettempdir(),
-            found=error.strerror,
-            todo="free some space, or name a folder on a larger disk in TMPDIR",
-        ) from error
+        raise temporary_file_error(error.strerror or str(error)) from error
 
 
 def read_rows(frame: pl.LazyFrame, rows: Array) -> Iterator[pl.DataFrame]:

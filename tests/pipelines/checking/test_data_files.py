@@ -2,6 +2,7 @@
 errors that name the file that cannot be read.
 """
 
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from builders.errors import DatasetError, SourceError
 from pipelines.checking.data_files import resolve_tables
-from pipelines.checking.formats import extension, scan_files
+from pipelines.checking.formats import extension, scan_files, unreadable_file
 from tests.support.foreign import finding_counts, report_of, reports_of, write_card, write_json_lines
 from tests.support.releases import write_dataset
 from tests.support.tables import clean_tables
@@ -215,6 +216,23 @@ def test_lists_of_unequal_lengths_are_an_error(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="cannot read the rows of a table") as caught:
         report_of(write_dataset(tmp_path, {"default": {"test": table}}))
     assert "test-00000-of-00001.parquet" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(28, "No space left on device"),
+        pl.exceptions.ComputeError("IO error: No space left on device (os error 28)"),
+    ],
+)
+def test_a_full_disk_for_temporary_files_is_not_the_fault_of_a_file_that_can_be_read(
+    error: Exception, tmp_path: Path
+) -> None:
+    (tmp_path / "test.csv").write_text("sentences,labels\nAnts bite.,a\n")
+    raised = unreadable_file([tmp_path / "test.csv"], error)
+    assert raised.where == tempfile.gettempdir()
+    assert raised.found == "No space left on device"
+    assert "TMPDIR" in str(raised)
 
 
 def test_files_of_one_table_in_several_formats_are_an_error(tmp_path: Path) -> None:
