@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from builders.errors import DatasetError, SourceError, UsageError, error_line
 from pipelines.process import installation, interrupts
-from pipelines.process.files import protect
+from pipelines.process.files import disk_failure, protect, temporary_file_error
 from pipelines.process.safe_text import SafeOutput, safe_text
 from pipelines.process.tables import WIDTH, wrap
 from pipelines.process.terminal import color_words, configure_logging, discard_output, has_colors
@@ -434,30 +434,35 @@ def run(main: Callable[[], int]) -> None:
     except BrokenPipeError:  # the reader of our results has closed, as `| head` does
         discard_output(1)
         code = READER_CLOSED
-    except OSError as error:  # a full disk, a folder without permission: the user's system, not a defect of ours
-        print_error(DatasetError(error.strerror or str(error), where=error.filename and str(error.filename)))
-        discard_output(1)  # what is still buffered cannot be written either
-        code = 1
-    except ImportError as error:  # of a module that packaging/check leaves out
-        if not installation.CHECK_ALONE:
+    except Exception as error:
+        failure = _explain(error)
+        if interrupts.is_stopping():  # an import that a signal interrupts may fail with another error
+            logger.info("interrupted")
+            code = interrupts.INTERRUPTED
+        elif failure is None:
             raise
-        what, found = f"this needs the package {installation.NAME}", f"{PROGRAM}: {str(error).partition(' (')[0]}"
-        print_error(
-            UsageError(what, found=found, todo=f"python -m pip install {installation.NAME}, and use its command")
-        )
-        code = UsageError.exit_code
-    except MemoryError:
-        print_error(DatasetError("not enough memory", todo="run it on a machine with more, or with a lower --jobs"))
-        code = 1
-    except Exception:
-        if not interrupts.is_stopping():
-            raise
-        logger.info("interrupted")  # an import that a signal interrupts may fail with another error
-        code = interrupts.INTERRUPTED
+        else:
+            print_error(failure)
+            if isinstance(error, OSError):  # what is still buffered cannot be written either
+                discard_output(1)
+            code = failure.exit_code
     if interrupts.is_stopping():
         interrupts.end_process(code)  # a thread may compute for minutes
     gc.freeze()  # Python would look through everything for garbage before it ends, a quarter of a small build
     sys.exit(code)
+
+
+def _explain(error: Exception) -> DatasetError | None:
+    """The error for what is the fault of the user's machine; None for a defect of ours."""
+    if isinstance(error, OSError):  # a full disk, a folder without permission
+        return DatasetError(error.strerror or str(error), where=error.filename and str(error.filename))
+    if isinstance(error, ImportError) and installation.CHECK_ALONE:  # of a module that packaging/check leaves out
+        what, found = f"this needs the package {installation.NAME}", f"{PROGRAM}: {str(error).partition(' (')[0]}"
+        return UsageError(what, found=found, todo=f"python -m pip install {installation.NAME}, and use its command")
+    if isinstance(error, MemoryError):
+        return DatasetError("not enough memory", todo="run it on a machine with more, or with a lower --jobs")
+    failure = disk_failure(error)
+    return None if failure is None else temporary_file_error(failure)
 
 
 def _open_streams() -> None:

@@ -53,6 +53,28 @@ def test_a_full_disk_behind_stdout_is_an_error_that_names_it() -> None:
     assert process.stderr.decode() == "error: No space left on device\n  where:    standard output\n"
 
 
+def test_a_full_disk_behind_a_temporary_file_of_polars_is_an_error_that_names_the_folder() -> None:
+    script = """
+import polars as pl
+from pipelines.command import run
+run(lambda: pl.LazyFrame({"a": [1]}).sink_parquet("/dev/full"))
+"""
+    process = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        env=os.environ | {"TMPDIR": "/var/tmp"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert process.returncode == 1
+    assert process.stderr.splitlines()[:3] == [
+        "error: a temporary file cannot be written",
+        "  where:    /var/tmp",
+        "  found:    No space left on device",
+    ]
+
+
 @pytest.mark.parametrize("is_current", [False, True], ids=["argument", "working directory"])
 def test_a_path_that_is_not_utf_8_is_a_usage_error(is_current: bool, tmp_path: Path) -> None:
     folder = tmp_path / os.fsdecode(b"\xff")
