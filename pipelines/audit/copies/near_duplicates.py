@@ -71,7 +71,9 @@ COMPARED_PAIRS = 1 << PAIR_BITS  # at a time, at most
 AT_ONCE = 1 << 20  # numbers in memory at a time, about
 MAX_NEIGHBOURS = 50
 COUNTER_BITS = 20  # numbers are counted by their first bits: an estimate of their frequency is enough
-SET_BITS, NUMBER_BITS = 24, 40  # of a uint64 that holds a set and a number
+# Of a uint64 that holds a set and a number with its class: bits of the class, and least bits of the set.
+CLASS_BITS, SET_BITS = 8, 24
+SIDE_BITS = 31  # of an int64 that holds the two sets of a pair
 # Numbers are sorted by the class of their frequency: 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, ...
 CLASSES = np.unique([base << power >> 2 for power in range(2, 40) for base in (4, 5, 6, 7)])
 
@@ -375,10 +377,12 @@ def _without_repeats(rows: Ragged) -> Ragged:
 class _Postings:
     """The numbers that are in more than one prefix, sorted by number, then by set.
 
-    keys: number and set (uint64). sets: the set (uint32). positions: that of the number in the set (uint32). sizes: of each set.
+    keys: number and set (uint64), this in the last `set_bits` bits. sets: the set (uint32). positions: that of the number in the
+    set (uint32). sizes: of each set.
     """
 
     keys: Array
+    set_bits: np.uint64
     sets: Array
     positions: Array
     sizes: Array
@@ -421,26 +425,29 @@ def _index_prefixes(stored: Sequence[Stored]) -> _Postings:
     counts = np.zeros(1 << COUNTER_BITS, np.int64)
     for _, wholes in _read_wholes(stored):
         counts += np.bincount(_counters(wholes.values), minlength=len(counts))
+    set_bits = np.uint64(max(SET_BITS, len(stored[0].offsets).bit_length()))
+    number_bits = np.uint64(64) - set_bits
+    value_bits = number_bits - np.uint64(CLASS_BITS)
     keys, positions, sizes = _Growing((), np.uint64), _Growing((), np.uint32), _Growing((), np.int64)
     for first, wholes in _read_wholes(stored):
         lengths = wholes.lengths
         classes = np.searchsorted(CLASSES, counts[_counters(wholes.values)], "right").astype(np.uint64)
         owners = np.repeat(np.arange(first, first + len(lengths), dtype=np.uint64), lengths)
-        ordered = np.sort(owners << NUMBER_BITS | classes << np.uint64(32) | wholes.values >> np.uint64(32))
+        ordered = np.sort(owners << number_bits | classes << value_bits | wholes.values >> np.uint64(64) - value_bits)
         places = np.arange(len(ordered)) - np.repeat(wholes.offsets[:-1], lengths)
         prefixes = lengths - -(-MIN_SHARED_PERCENT * lengths // 100) + 1
         in_prefix = places < np.repeat(prefixes, lengths)
         ordered = ordered[in_prefix]
-        keys.add(ordered << np.uint64(SET_BITS) | ordered >> np.uint64(NUMBER_BITS))
+        keys.add(ordered << set_bits | ordered >> number_bits)
         positions.add(places[in_prefix])
         sizes.add(lengths)
     order = np.argsort(keys.finish(), kind="stable")
     every = keys.finish()[order]
     del keys  # as large as what follows
-    is_shared = _is_repeated(every >> np.uint64(SET_BITS))
+    is_shared = _is_repeated(every >> set_bits)
     every, places = every[is_shared], positions.finish()[order[is_shared]]
-    owners = (every & np.uint64((1 << SET_BITS) - 1)).astype(np.uint32)
-    return _Postings(every, owners, places, sizes.finish())
+    owners = (every & (np.uint64(1) << set_bits) - np.uint64(1)).astype(np.uint32)
+    return _Postings(every, set_bits, owners, places, sizes.finish())
 
 
 def _read_wholes(stored: Sequence[Stored]) -> Iterator[tuple[int, Ragged]]:
@@ -464,7 +471,7 @@ def _find_similar(
     """For each row without a match, write into it an earlier row with a set between the bounds that is nearly the same."""
     first, stop = bounds
     for of_rows in _divide_entries(sets, postings, first):
-        entries, numbers = of_rows, postings.keys[of_rows] >> np.uint64(SET_BITS) << np.uint64(SET_BITS)
+        entries, numbers = of_rows, postings.keys[of_rows] >> postings.set_bits << postings.set_bits
         lowest = np.searchsorted(postings.keys, numbers | np.uint64(first))
         highest = np.minimum(np.searchsorted(postings.keys, numbers | np.uint64(stop)), entries)
         compared = np.empty(0, np.int64)
@@ -477,7 +484,7 @@ def _find_similar(
             pairs = np.setdiff1d(pairs, compared, assume_unique=True)
             compared = np.sort(np.concatenate([compared, pairs]), kind="stable")
             while len(pairs):  # the nearest set of each first; the others only if it is different
-                later, earlier = pairs >> SET_BITS, pairs & (1 << SET_BITS) - 1
+                later, earlier = pairs >> SIDE_BITS, pairs & (1 << SIDE_BITS) - 1
                 is_nearest = np.append(later[1:] != later[:-1], True)
                 near = _compare_pairs(stored, earlier[is_nearest], later[is_nearest])
                 match[sets.rows[later[is_nearest][near]]] = sets.rows[earlier[is_nearest][near]]
@@ -503,7 +510,7 @@ def _promising_pairs(sets: Sets, postings: _Postings, entries: Array, others: Ar
     remaining = np.minimum(sizes[later] - postings.positions[entries], sizes[earlier] - postings.positions[others])
     may_match = (remaining >= needed) & (sets.rows[later] != sets.rows[earlier])
     may_match &= ~(sets.has_letters[later] & sets.is_long[later] & sets.is_long[earlier]).any(axis=1)
-    return np.unique(later[may_match] << SET_BITS | earlier[may_match])
+    return np.unique(later[may_match] << SIDE_BITS | earlier[may_match])
 
 
 def _compare_pairs(stored: Sequence[Stored], earlier: Array, later: Array) -> Array:

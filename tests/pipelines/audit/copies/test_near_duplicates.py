@@ -231,6 +231,13 @@ def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert find_matches(texts) == whole != []
 
 
+def test_more_candidates_than_the_usual_bits_can_number_are_compared_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(near_duplicates, "SET_BITS", 1)
+    test_all_near_duplicates_among_texts_of_one_template_are_found()
+
+
 def test_many_candidates_take_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(near_duplicates, "AT_ONCE", 1 << 14)
     rng = random.Random(7)
