@@ -156,8 +156,9 @@ def _find_candidates(frame: pl.LazyFrame, compared: Array) -> tuple[Array, Array
 
 def _find_reordered(frame: pl.LazyFrame, splits: pl.Series, compared: Array, bags: Array) -> pl.DataFrame:
     """The compared rows with the words of an earlier row in another order: what find_near_duplicates returns of them."""
-    own = pl.Series(bags[compared])
-    candidates = compared[(own.is_duplicated() & (own != 0)).to_numpy()]
+    order = compared[np.argsort(bags[compared])]
+    ordered = bags[order]
+    candidates = np.sort(order[_is_repeated(ordered) & (ordered != 0)])
     parts = [pl.DataFrame(schema={"row": pl.UInt32, "text": pl.UInt64, "bag": pl.UInt64})]
     for batch in read_rows(frame, candidates):
         folded = batch.select(fold_text_1(pl.exclude("__row")))
