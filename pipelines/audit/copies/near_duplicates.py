@@ -26,7 +26,7 @@ All numbers differ between versions of polars: never store them.
 """
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from io import BufferedRandom
@@ -71,6 +71,7 @@ COMPARED_PAIRS = 1 << PAIR_BITS  # at a time, at most
 AT_ONCE = 1 << 20  # numbers in memory at a time, about
 MAX_NEIGHBOURS = 50
 COUNTER_BITS = 20  # numbers are counted by their first bits: an estimate of their frequency is enough
+SLOT_BITS = 26
 # Of a uint64 that holds a set and a number with its class: bits of the class, and least bits of the set.
 CLASS_BITS, SET_BITS = 8, 24
 SIDE_BITS = 31  # of an int64 that holds the two sets of a pair
@@ -148,10 +149,18 @@ def find_near_duplicates(
 
 def _find_candidates(frame: pl.LazyFrame, compared: Array) -> tuple[Array, Array]:
     """The rows that may be near-duplicates, ascending; and for each row what compute_bands says of its words in any order."""
-    with stage("near-duplicates", total=len(compared), unit="rows") as advance:
-        rows, bands, bags = compute_bands(counted(read_batches(frame), advance))
-    with stage("near-duplicates: selecting candidates"):
-        return candidate_rows(rows, bands, compared[rows]), bags
+    rows, bags = _Growing((), np.uint32), _Growing((), np.uint64)
+    with ExitStack() as stack:
+        files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(BANDS)]
+        with stage("near-duplicates", total=len(compared), unit="rows") as advance:
+            for batch in map_in_order(compute_bands, counted(read_batches(frame), advance)):
+                batch_rows, batch_bands, batch_bags = batch
+                rows.add(batch_rows + bags.count)
+                bags.add(batch_bags)
+                for file, band in zip(files, batch_bands.T, strict=True):
+                    _write(file, np.ascontiguousarray(band))
+        with stage("near-duplicates: selecting candidates"):
+            return candidate_rows(rows.finish(), files, compared), bags.finish()
 
 
 def _find_reordered(frame: pl.LazyFrame, splits: pl.Series, compared: Array, bags: Array) -> pl.DataFrame:
@@ -178,21 +187,6 @@ def read_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
         yield from batch.iter_slices(BATCH_ROWS)
 
 
-def compute_bands(batches: Iterable[pl.DataFrame]) -> tuple[Array, Array, Array]:
-    """Rows, ascending or repeated, and for each the numbers of its bands (rarely the same for different hashes), all uint32; and
-    a number for each row of the batches (uint64), equal for the same words in any order.
-
-    batches: columns of texts, without nulls. A row without shingles is left out; one whose texts have two kinds of shingles
-    occurs once for each.
-    """
-    rows, bands, bags = _Growing((), np.uint32), _Growing((BANDS,), np.uint32), _Growing((), np.uint64)
-    for batch_rows, batch_bands, batch_bags in map_in_order(_compute_batch, batches):
-        rows.add(batch_rows + bags.count)
-        bands.add(batch_bands)
-        bags.add(batch_bags)
-    return rows.finish(), bands.finish(), bags.finish()
-
-
 class _Growing:
     """An array that grows at its end. To keep the parts and join them would take the memory of all of them twice."""
 
@@ -214,7 +208,13 @@ class _Growing:
         return self._array
 
 
-def _compute_batch(batch: pl.DataFrame) -> tuple[Array, Array, Array]:
+def compute_bands(batch: pl.DataFrame) -> tuple[Array, Array, Array]:
+    """Rows, ascending or repeated, and for each the numbers of its bands (uint32; rarely the same for different hashes); and a
+    number for each row of the batch (uint64), equal for the same words in any order, 0 for a row without words.
+
+    batch: columns of texts, without nulls. A row without shingles is left out; one whose texts have two kinds of shingles
+    occurs once for each.
+    """
     rows, bands, bags = [np.empty(0, np.int64)], [np.empty((0, BANDS), np.uint32)], [np.empty(0, np.uint64)]
     for number, chunk in enumerate(batch.iter_slices(CHUNK_ROWS)):
         texts = [read_words(column) for column in chunk.get_columns()]
@@ -238,28 +238,42 @@ def band_numbers(shingles: Ragged) -> Array:
     return (numbers >> np.uint64(32)).astype(np.uint32)
 
 
-def candidate_rows(rows: Array, bands: Array, is_compared: Array) -> Array:
-    """The rows, ascending, that agree with another row in enough bands. rows, bands: what `compute_bands` returns.
+def candidate_rows(rows: Array, files: Sequence[BufferedRandom], compared: Array) -> Array:
+    """The rows, ascending, that agree with another row in enough bands.
 
-    is_compared: for each of these, whether it is compared at all.
+    rows: may be repeated. files: a file for each band, with a number (uint32) for each of these. compared: whether a row is
+    compared at all.
     """
-    compared = np.flatnonzero(is_compared)
-    is_candidate, in_large_groups = np.zeros(len(rows), np.bool_), np.zeros(len(rows), np.uint8)
-    for band in range(BANDS):
-        order = compared[np.argsort(bands[compared, band], kind="stable")]
-        numbers = bands[order, band]
+    entries = np.flatnonzero(compared[rows])
+    repeated, in_large_groups = np.zeros(len(rows), np.uint8), np.zeros(len(rows), np.uint8)
+    for file in files:
+        band = _read_band(file)
+        order = entries[np.argsort(band[entries])]
+        numbers = band[order]
         is_repeated = _is_repeated(numbers)
         order, numbers = order[is_repeated], numbers[is_repeated]
+        repeated[order] += 1
         # What is equal to the number so many places further down is in a larger group than the distances reach.
         is_frequent = numbers[DISTANCES.stop :] == numbers[: -DISTANCES.stop]
         in_large_groups[order[np.isin(numbers, numbers[DISTANCES.stop :][is_frequent])]] += 1
-        for earlier, later in _neighbours(order, numbers):
+    entries = np.flatnonzero(repeated >= MIN_COMMON_BANDS)
+    is_candidate = in_large_groups[entries] >= MIN_COMMON_BANDS
+    bands = np.empty((len(entries), len(files)), np.uint32)
+    for number, file in enumerate(files):
+        bands[:, number] = _read_band(file)[entries]
+    for band in bands.T:
+        order = np.argsort(band, kind="stable")
+        for earlier, later in _neighbours(order, band[order]):
             is_open = ~(is_candidate[earlier] & is_candidate[later])
             one, other = earlier[is_open], later[is_open]
             agree = _agree(bands, one, other)
             is_candidate[one[agree]] = is_candidate[other[agree]] = True
-    is_candidate |= in_large_groups >= MIN_COMMON_BANDS
-    return np.unique(rows[is_candidate]).astype(np.int64)
+    return np.unique(rows[entries[is_candidate]]).astype(np.int64)
+
+
+def _read_band(file: BufferedRandom) -> Array:
+    file.seek(0)
+    return np.fromfile(file, np.uint32)
 
 
 def _is_repeated(numbers: Array) -> Array:
@@ -427,9 +441,31 @@ def _index_prefixes(stored: Sequence[Stored]) -> _Postings:
     for _, wholes in _read_wholes(stored):
         counts += np.bincount(_counters(wholes.values), minlength=len(counts))
     set_bits = np.uint64(max(SET_BITS, len(stored[0].offsets).bit_length()))
+    # How many prefixes have a number, 2 for more, as its slot says, which some share. It spares most of the keys that follow.
+    slots = np.zeros(1 << SLOT_BITS, np.uint8)
+    for keys, _, _ in _read_prefixes(stored, counts, set_bits):
+        own, frequencies = np.unique(_slots(keys, set_bits), return_counts=True)
+        slots[own] = np.minimum(slots[own] + frequencies, 2)
+    shared, places, sizes = _Growing((), np.uint64), _Growing((), np.uint32), _Growing((), np.int64)
+    for keys, of_keys, lengths in _read_prefixes(stored, counts, set_bits):
+        may_be_shared = slots[_slots(keys, set_bits)] > 1
+        shared.add(keys[may_be_shared])
+        places.add(of_keys[may_be_shared])
+        sizes.add(lengths)
+    order = np.argsort(shared.finish(), kind="stable")
+    every = shared.finish()[order]
+    is_shared = _is_repeated(every >> set_bits)
+    every, positions = every[is_shared], places.finish()[order[is_shared]]
+    owners = (every & (np.uint64(1) << set_bits) - np.uint64(1)).astype(np.uint32)
+    return _Postings(every, set_bits, owners, positions, sizes.finish())
+
+
+def _read_prefixes(
+    stored: Sequence[Stored], counts: Numbers, set_bits: np.uint64
+) -> Iterator[tuple[Array, Array, Numbers]]:
+    """The prefixes of some sets at a time: keys, positions and sizes of `_Postings`. counts: of numbers, by `_counters`."""
     number_bits = np.uint64(64) - set_bits
     value_bits = number_bits - np.uint64(CLASS_BITS)
-    keys, positions, sizes = _Growing((), np.uint64), _Growing((), np.uint32), _Growing((), np.int64)
     for first, wholes in _read_wholes(stored):
         lengths = wholes.lengths
         classes = np.searchsorted(CLASSES, counts[_counters(wholes.values)], "right").astype(np.uint64)
@@ -439,16 +475,11 @@ def _index_prefixes(stored: Sequence[Stored]) -> _Postings:
         prefixes = lengths - -(-MIN_SHARED_PERCENT * lengths // 100) + 1
         in_prefix = places < np.repeat(prefixes, lengths)
         ordered = ordered[in_prefix]
-        keys.add(ordered << set_bits | ordered >> number_bits)
-        positions.add(places[in_prefix])
-        sizes.add(lengths)
-    order = np.argsort(keys.finish(), kind="stable")
-    every = keys.finish()[order]
-    del keys  # as large as what follows
-    is_shared = _is_repeated(every >> set_bits)
-    every, places = every[is_shared], positions.finish()[order[is_shared]]
-    owners = (every & (np.uint64(1) << set_bits) - np.uint64(1)).astype(np.uint32)
-    return _Postings(every, set_bits, owners, places, sizes.finish())
+        yield ordered << set_bits | ordered >> number_bits, places[in_prefix], lengths
+
+
+def _slots(keys: Array, set_bits: np.uint64) -> Numbers:
+    return (keys >> set_bits & np.uint64((1 << SLOT_BITS) - 1)).astype(np.int64)
 
 
 def _read_wholes(stored: Sequence[Stored]) -> Iterator[tuple[int, Ragged]]:

@@ -282,7 +282,7 @@ import sys
 import polars as pl
 from pipelines.audit.copies.near_duplicates import compute_bands
 texts = [sys.argv[1] + " " * n + str(n // 2) for n in range(50)]
-print(compute_bands([pl.DataFrame({"text": texts})])[1].tolist())
+print(compute_bands(pl.DataFrame({"text": texts}))[1].tolist())
 """
 
 
