@@ -17,8 +17,8 @@ share one of the first 2 of each (prefix filtering; Bayardo et al. 2007, Xiao et
 sets share a number of their prefixes. An example is a text that a template made. All such texts share the shingles of the
 template, but the rarest of each are its own words: it is compared only with texts that share some of these. A prefix
 may have frequent numbers all the same. So a set is compared with at most MAX_NEIGHBOURS sets for each number of its prefix, the
-nearest first, and with none after the first that is nearly the same. The sets are in a file: those of a million candidates would
-take gigabytes of memory.
+nearest first, and with none after the first that is nearly the same. Bands and sets are in files: of ten million rows and a
+million candidates they would take gigabytes of memory.
 
 Texts with the same words in another order are found by the sum of the numbers of their words, then by their sorted folded words.
 
@@ -149,15 +149,14 @@ def find_near_duplicates(
 
 def _find_candidates(frame: pl.LazyFrame, compared: Array) -> tuple[Array, Array]:
     """The rows that may be near-duplicates, ascending; and for each row what compute_bands says of its words in any order."""
-    rows, bags = _Growing((), np.uint32), _Growing((), np.uint64)
+    rows, bags = _Growing(np.uint32), _Growing(np.uint64)
     with ExitStack() as stack:
         files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(BANDS)]
         with stage("near-duplicates", total=len(compared), unit="rows") as advance:
-            for batch in map_in_order(compute_bands, counted(read_batches(frame), advance)):
-                batch_rows, batch_bands, batch_bags = batch
-                rows.add(batch_rows + bags.count)
-                bags.add(batch_bags)
-                for file, band in zip(files, batch_bands.T, strict=True):
+            for own_rows, bands, own_bags in map_in_order(compute_bands, counted(read_batches(frame), advance)):
+                rows.add(own_rows + bags.count)
+                bags.add(own_bags)
+                for file, band in zip(files, bands.T, strict=True):
                     _write(file, np.ascontiguousarray(band))
         with stage("near-duplicates: selecting candidates"):
             return candidate_rows(rows.finish(), files, compared), bags.finish()
@@ -190,21 +189,21 @@ def read_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
 class _Growing:
     """An array that grows at its end. To keep the parts and join them would take the memory of all of them twice."""
 
-    def __init__(self, shape: tuple[int, ...], kind: type[np.generic]) -> None:
-        self._array: Array = np.empty((0, *shape), kind)
+    def __init__(self, kind: type[np.generic]) -> None:
+        self._array: Array = np.empty(0, kind)
         self.count = 0
 
     def add(self, part: Array) -> None:
         """Write a part behind the others."""
         stop = self.count + len(part)
         if stop > len(self._array):  # by an eighth more: a large array grows where it is, and what is added is set to 0
-            self._array.resize((stop + stop // 8, *self._array.shape[1:]), refcheck=False)
+            self._array.resize(stop + stop // 8, refcheck=False)
         self._array[self.count : stop] = part
         self.count = stop
 
     def finish(self) -> Array:
         """What was written; nothing is added to it any more."""
-        self._array.resize((self.count, *self._array.shape[1:]), refcheck=False)
+        self._array.resize(self.count, refcheck=False)
         return self._array
 
 
@@ -241,8 +240,8 @@ def band_numbers(shingles: Ragged) -> Array:
 def candidate_rows(rows: Array, files: Sequence[BufferedRandom], compared: Array) -> Array:
     """The rows, ascending, that agree with another row in enough bands.
 
-    rows: may be repeated. files: a file for each band, with a number (uint32) for each of these. compared: whether a row is
-    compared at all.
+    rows: what compute_bands returns of all. files: one for each band, with its number (uint32) for each of these. compared:
+    whether a row is compared at all.
     """
     entries = np.flatnonzero(compared[rows])
     repeated, in_large_groups = np.zeros(len(rows), np.uint8), np.zeros(len(rows), np.uint8)
@@ -446,7 +445,7 @@ def _index_prefixes(stored: Sequence[Stored]) -> _Postings:
     for keys, _, _ in _read_prefixes(stored, counts, set_bits):
         own, frequencies = np.unique(_slots(keys, set_bits), return_counts=True)
         slots[own] = np.minimum(slots[own] + frequencies, 2)
-    shared, places, sizes = _Growing((), np.uint64), _Growing((), np.uint32), _Growing((), np.int64)
+    shared, places, sizes = _Growing(np.uint64), _Growing(np.uint32), _Growing(np.int64)
     for keys, of_keys, lengths in _read_prefixes(stored, counts, set_bits):
         may_be_shared = slots[_slots(keys, set_bits)] > 1
         shared.add(keys[may_be_shared])
