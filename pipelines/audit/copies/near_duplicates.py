@@ -70,13 +70,13 @@ PAIR_BITS = 14
 COMPARED_PAIRS = 1 << PAIR_BITS  # at a time, at most
 AT_ONCE = 1 << 20  # numbers in memory at a time, about
 MAX_NEIGHBOURS = 50
-COUNTER_BITS = 20  # numbers are counted by their first bits: an estimate of their frequency is enough
-SLOT_BITS = 26
+# Numbers are counted by their first bits, by more of them if there are more numbers: an estimate of their frequency is enough.
+LEAST_COUNTER_BITS, MOST_COUNTER_BITS = 20, 25
 # Of a uint64 that holds a set and a number with its class: bits of the class, and least bits of the set.
 CLASS_BITS, SET_BITS = 8, 24
 SIDE_BITS = 31  # of an int64 that holds the two sets of a pair
 # Numbers are sorted by the class of their frequency: 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, ...
-CLASSES = np.unique([base << power >> 2 for power in range(2, 40) for base in (4, 5, 6, 7)])
+CLASSES = np.unique([base << power >> 2 for power in range(40) for base in (4, 5, 6, 7)])
 
 
 @dataclass(frozen=True)
@@ -436,49 +436,43 @@ def _find_same(sets: Sets, first: int, stop: int) -> Array:
 
 
 def _index_prefixes(stored: Sequence[Stored]) -> _Postings:
-    counts = np.zeros(1 << COUNTER_BITS, np.int64)
-    for _, wholes in _read_wholes(stored):
-        counts += np.bincount(_counters(wholes.values), minlength=len(counts))
     set_bits = np.uint64(max(SET_BITS, len(stored[0].offsets).bit_length()))
-    # How many prefixes have a number, 2 for more, as its slot says, which some share. It spares most of the keys that follow.
-    slots = np.zeros(1 << SLOT_BITS, np.uint8)
-    for keys, _, _ in _read_prefixes(stored, counts, set_bits):
-        own, frequencies = np.unique(_slots(keys, set_bits), return_counts=True)
-        slots[own] = np.minimum(slots[own] + frequencies, 2)
-    shared, places, sizes = _Growing(np.uint64), _Growing(np.uint32), _Growing(np.int64)
-    for keys, of_keys, lengths in _read_prefixes(stored, counts, set_bits):
-        may_be_shared = slots[_slots(keys, set_bits)] > 1
-        shared.add(keys[may_be_shared])
-        places.add(of_keys[may_be_shared])
-        sizes.add(lengths)
-    order = np.argsort(shared.finish(), kind="stable")
-    every = shared.finish()[order]
-    is_shared = _is_repeated(every >> set_bits)
-    every, positions = every[is_shared], places.finish()[order[is_shared]]
-    owners = (every & (np.uint64(1) << set_bits) - np.uint64(1)).astype(np.uint32)
-    return _Postings(every, set_bits, owners, positions, sizes.finish())
-
-
-def _read_prefixes(
-    stored: Sequence[Stored], counts: Numbers, set_bits: np.uint64
-) -> Iterator[tuple[Array, Array, Numbers]]:
-    """The prefixes of some sets at a time: keys, positions and sizes of `_Postings`. counts: of numbers, by `_counters`."""
     number_bits = np.uint64(64) - set_bits
     value_bits = number_bits - np.uint64(CLASS_BITS)
+    counts = _count_numbers(stored)
+    keys, positions, sizes = _Growing(np.uint64), _Growing(np.uint32), _Growing(np.int64)
     for first, wholes in _read_wholes(stored):
         lengths = wholes.lengths
-        classes = np.searchsorted(CLASSES, counts[_counters(wholes.values)], "right").astype(np.uint64)
+        frequencies = counts[_counters(wholes.values, counts)]
+        classes = np.searchsorted(CLASSES, frequencies, "right").astype(np.uint64)
         owners = np.repeat(np.arange(first, first + len(lengths), dtype=np.uint64), lengths)
         ordered = np.sort(owners << number_bits | classes << value_bits | wholes.values >> np.uint64(64) - value_bits)
         places = np.arange(len(ordered)) - np.repeat(wholes.offsets[:-1], lengths)
         prefixes = lengths - -(-MIN_SHARED_PERCENT * lengths // 100) + 1
-        in_prefix = places < np.repeat(prefixes, lengths)
-        ordered = ordered[in_prefix]
-        yield ordered << set_bits | ordered >> number_bits, places[in_prefix], lengths
+        # A number of the first class is in one set alone.
+        is_kept = (places < np.repeat(prefixes, lengths)) & (ordered << set_bits >> set_bits + value_bits > 1)
+        ordered = ordered[is_kept]
+        keys.add(ordered << set_bits | ordered >> number_bits)
+        positions.add(places[is_kept])
+        sizes.add(lengths)
+    del counts
+    order = np.argsort(keys.finish(), kind="stable")
+    every = keys.finish()[order]
+    del keys  # as large as what follows
+    is_shared = _is_repeated(every >> set_bits)
+    every, places = every[is_shared], positions.finish()[order[is_shared]]
+    owners = (every & (np.uint64(1) << set_bits) - np.uint64(1)).astype(np.uint32)
+    return _Postings(every, set_bits, owners, places, sizes.finish())
 
 
-def _slots(keys: Array, set_bits: np.uint64) -> Numbers:
-    return (keys >> set_bits & np.uint64((1 << SLOT_BITS) - 1)).astype(np.int64)
+def _count_numbers(stored: Sequence[Stored]) -> Array:
+    """How many sets have a number, as `_counters` says where: an estimate, never too low."""
+    bits = sum(of_text.offsets[-1] for of_text in stored).item().bit_length()
+    counts = np.zeros(1 << min(max(LEAST_COUNTER_BITS, bits), MOST_COUNTER_BITS), np.uint32)
+    for _, wholes in _read_wholes(stored):
+        own, frequencies = np.unique(_counters(wholes.values, counts), return_counts=True)
+        counts[own] += frequencies.astype(np.uint32)
+    return counts
 
 
 def _read_wholes(stored: Sequence[Stored]) -> Iterator[tuple[int, Ragged]]:
@@ -492,8 +486,8 @@ def _borders(offsets: Numbers) -> Numbers:
     return np.unique(np.append(np.searchsorted(offsets, np.arange(0, offsets[-1], AT_ONCE)), len(offsets) - 1))
 
 
-def _counters(numbers: Array) -> Numbers:
-    return (numbers >> np.uint64(64 - COUNTER_BITS)).astype(np.int64)
+def _counters(numbers: Array, counts: Array) -> Numbers:
+    return (numbers >> np.uint64(65 - len(counts).bit_length())).astype(np.int64)
 
 
 def _find_similar(

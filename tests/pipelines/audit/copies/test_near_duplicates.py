@@ -240,6 +240,8 @@ def test_more_candidates_than_the_usual_bits_can_number_are_compared_all_the_sam
 
 def test_many_candidates_take_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(near_duplicates, "AT_ONCE", 1 << 14)
+    monkeypatch.setattr(near_duplicates, "CHUNK_ROWS", 50)
+    monkeypatch.setattr(near_duplicates, "EXACT_ROWS", 50)
     rng = random.Random(7)
     lexicon = ["".join(rng.choices("абвгдежзик", k=6)) for _ in range(400)]
     texts: list[str] = []
