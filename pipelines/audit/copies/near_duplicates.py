@@ -70,13 +70,13 @@ PAIR_BITS = 14
 COMPARED_PAIRS = 1 << PAIR_BITS  # at a time, at most
 AT_ONCE = 1 << 20  # numbers in memory at a time, about
 MAX_NEIGHBOURS = 50
-# Numbers are counted by their first bits, by more of them if there are more numbers: an estimate of their frequency is enough.
-LEAST_COUNTER_BITS, MOST_COUNTER_BITS = 20, 25
+# Numbers are counted by their first bits, which estimates their frequency: about 16 numbers, not all different, for each counter.
+NUMBERS_BITS, LEAST_COUNTER_BITS, MOST_COUNTER_BITS = 4, 20, 25
 # Of a uint64 that holds a set and a number with its class: bits of the class, and least bits of the set.
 CLASS_BITS, SET_BITS = 8, 24
 SIDE_BITS = 31  # of an int64 that holds the two sets of a pair
-# Numbers are sorted by the class of their frequency: 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, ...
-CLASSES = np.unique([base << power >> 2 for power in range(40) for base in (4, 5, 6, 7)])
+# Numbers are sorted by the class of their frequency: less than 4, 4, 5, 6, 7, less than 10, 12, 14, 16, 20, ...
+CLASSES = np.unique([base << power >> 2 for power in range(2, 40) for base in (4, 5, 6, 7)])
 
 
 @dataclass(frozen=True)
@@ -449,11 +449,12 @@ def _index_prefixes(stored: Sequence[Stored]) -> _Postings:
         ordered = np.sort(owners << number_bits | classes << value_bits | wholes.values >> np.uint64(64) - value_bits)
         places = np.arange(len(ordered)) - np.repeat(wholes.offsets[:-1], lengths)
         prefixes = lengths - -(-MIN_SHARED_PERCENT * lengths // 100) + 1
-        # A number of the first class is in one set alone.
-        is_kept = (places < np.repeat(prefixes, lengths)) & (ordered << set_bits >> set_bits + value_bits > 1)
-        ordered = ordered[is_kept]
+        in_prefix = places < np.repeat(prefixes, lengths)
+        ordered, places = ordered[in_prefix], places[in_prefix]
+        may_be_shared = counts[_counters(ordered << set_bits + np.uint64(CLASS_BITS), counts)] > 1
+        ordered = ordered[may_be_shared]
         keys.add(ordered << set_bits | ordered >> number_bits)
-        positions.add(places[is_kept])
+        positions.add(places[may_be_shared])
         sizes.add(lengths)
     del counts
     order = np.argsort(keys.finish(), kind="stable")
@@ -467,7 +468,7 @@ def _index_prefixes(stored: Sequence[Stored]) -> _Postings:
 
 def _count_numbers(stored: Sequence[Stored]) -> Array:
     """How many sets have a number, as `_counters` says where: an estimate, never too low."""
-    bits = sum(of_text.offsets[-1] for of_text in stored).item().bit_length()
+    bits = sum(of_text.offsets[-1] for of_text in stored).item().bit_length() - NUMBERS_BITS
     counts = np.zeros(1 << min(max(LEAST_COUNTER_BITS, bits), MOST_COUNTER_BITS), np.uint32)
     for _, wholes in _read_wholes(stored):
         own, frequencies = np.unique(_counters(wholes.values, counts), return_counts=True)
