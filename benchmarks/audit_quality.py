@@ -132,7 +132,7 @@ def measure_near(seed: int) -> list[Measurement]:
         frame = pl.LazyFrame({"text": texts})
         start = time.process_time()
         found = find_near_duplicates(
-            frame, {"text": pl.col("text")}, pl.Series(splits, dtype=pl.UInt32), pl.Series([True] * len(texts))
+            [frame], {"text": pl.col("text")}, pl.Series(splits, dtype=pl.UInt32), pl.Series([True] * len(texts))
         )
         seconds = time.process_time() - start
         pairs = all_pairs(texts, splits)

@@ -54,7 +54,7 @@ def near_duplicates(folder: Path) -> None:
     frame = pl.scan_parquet(folder / "corpus.parquet")
     rows = frame.select(pl.len()).collect().item()
     zeros, compared = pl.repeat(0, rows, dtype=pl.UInt32, eager=True), pl.repeat(value=True, n=rows, eager=True)
-    found = find_near_duplicates(frame, {"text": pl.col("text")}, zeros, compared)
+    found = find_near_duplicates([frame], {"text": pl.col("text")}, zeros, compared)
     (folder / "ours.json").write_text(json.dumps(found["row"].to_list()))
 
 

@@ -31,7 +31,16 @@ from pipelines.audit.findings import EXAMPLES, FindingRows, findings_for_each, f
 from pipelines.audit.shortcuts import number_groups
 from pipelines.audit.statistics import count_labels
 from pipelines.audit.survey import Surveys, texts_key
-from pipelines.audit.tables import Frames, Location, count_rows, model_input, read_column, row_id
+from pipelines.audit.tables import (
+    Frames,
+    Location,
+    count_rows,
+    duplicated,
+    first_distinct,
+    model_input,
+    read_column,
+    row_id,
+)
 from pipelines.audit.text_patterns import VISIBLE
 from pipelines.audit.texts import TEXT_KINDS, TextForms, condition_column, examine_texts, mark_suspects
 
@@ -212,7 +221,9 @@ def audit_judgements(task: tasks.Task, frames: Frames, split: str, corpus_survey
         candidates = ranked.collect(engine="streaming").join(documents, on="corpus-id", maintain_order="left")
         findings += _find_unjudged_twins(qrels, candidates, ["query-id"], split)
     findings += _find_queries_in_corpus(frames, split, documents, qrels)
-    findings += _find_frequent_positives(qrels.filter(pl.col("score") > 0), documents["folded"].n_unique(), split)
+    findings += _find_frequent_positives(
+        qrels.filter(pl.col("score") > 0), int(first_distinct(documents["folded"]).sum()), split
+    )
     return findings + _find_shared_ids(frames, split, documents["corpus-id"], qrels)
 
 
@@ -249,7 +260,8 @@ def _list_twins(qrels: pl.DataFrame, pool: pl.DataFrame, by: list[str]) -> tuple
     by: the columns in which twins of the pool agree. Twins are counted by subtraction and never all listed: a text with a
     thousand copies may have a million. For a query whose positive has 4 copies in the pool, 1 of them judged, 3 are counted.
     """
-    pool = pool.filter(pl.struct(by).is_duplicated() & ~pl.col("is_empty"))
+    keys = pool[by[0]] if len(by) == 1 else pool.select(by).to_struct()
+    pool = pool.filter(duplicated(keys) & ~pool["is_empty"])
     judged = qrels.join(pool, on=["corpus-id", *by], how="semi", maintain_order="left")
     texts = judged.group_by("query-id", by[-1], maintain_order=True).agg(
         positive=(pl.col("score") > 0).any(), judged=pl.len().cast(pl.Int64)
@@ -275,11 +287,11 @@ def _find_queries_in_corpus(
     corpus, queries, text = frames["corpus"][split], frames["queries"][split], pl.col("text")
     titled = corpus.filter(pl.col("title") != "")
     parts = [corpus.select(text=model_input("corpus", "text")), titled.select("text"), titled.select(text="title")]
-    ids, titles = read_column(queries, "id"), count_rows(titled)
-    numbers = pl.concat([pl.repeat(0, documents.height + 2 * titles, eager=True), pl.repeat(1, len(ids), eager=True)])
-    rows = pl.concat([*parts, queries.select("text")])
-    found = find_contained(rows, {"text": text}, numbers, numbers == 1)
-    found = found.with_columns(ids.gather(found["row"].cast(pl.Int64) - (len(numbers) - len(ids))).alias("query-id"))
+    ids = read_column(queries, "id")
+    others = pl.repeat(value=False, n=documents.height + 2 * count_rows(titled), eager=True)
+    compared = [others, pl.repeat(value=True, n=len(ids), eager=True)]
+    found = find_contained([parts, [queries.select("text")]], {"text": text}, compared)
+    found = found.with_columns(ids.gather(found["row"].cast(pl.Int64) - len(others)).alias("query-id"))
     is_equal = pl.col("part") == EQUAL
     equal = found.filter(is_equal, pl.col("earlier") < documents.height)
     equal = equal.with_columns(documents["folded"].gather(equal["earlier"]))

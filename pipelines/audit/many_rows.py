@@ -66,7 +66,7 @@ def audit_many_rows(task: tasks.Task, layout: tasks.Layout, frames: Frames, surv
             if len(survey) >= MIN_RECURRING:
                 findings += [
                     *_find_cut_texts(texts, part, location),
-                    *_find_boilerplate(texts, part, survey[f"hash {column}"], location),
+                    *_find_boilerplate(texts, part, survey[f"is_first {column}"], location),
                     *_find_divided_words(texts, part["text"], location),
                     *_find_absent_characters(texts, part, survey[f"length {column}"], location),
                     *(find_telling_marks(texts, part, labels[split], location) if named else ()),
@@ -191,10 +191,13 @@ FIXED: dict[Phrase, tuple[str, Severity | None]] = {
 
 
 def _find_boilerplate(
-    texts: pl.LazyFrame, part: pl.DataFrame, hashes: pl.Series, location: Location
+    texts: pl.LazyFrame, part: pl.DataFrame, is_first: pl.Series, location: Location
 ) -> list[FindingRows]:
-    """The findings about texts that recur in a column: around nearly all others, within them, or as their form."""
-    if len(hashes) < MIN_TEXTS:
+    """The findings about texts that recur in a column: around nearly all others, within them, or as their form.
+
+    is_first: whether no earlier row has the same text.
+    """
+    if len(is_first) < MIN_TEXTS:
         return []
     part = part.unique("text", keep="first", maintain_order=True)
     phrases = [
@@ -206,13 +209,12 @@ def _find_boilerplate(
     phrases += [*edges, *_propose_phrases(inner), *_propose_forms(inner)]
     has = {f"{at}": TEXT.str.contains(pattern) for at, (_, _, pattern, _) in enumerate(phrases)}
     rows = (texts if phrases else texts.head(0)).select("position", **has).collect(engine="streaming")
-    is_distinct, findings = hashes.is_first_distinct(), []
-    counts = [int((rows[name] & is_distinct).sum()) for name in has]
+    findings, counts = [], [int((rows[name] & is_first).sum()) for name in has]
     for how in dict.fromkeys(how for how, *_ in phrases):
         group = [
             (count, phrase, name)
             for count, phrase, name in zip(counts, phrases, has, strict=True)
-            if phrase[0] == how and count >= max(MIN_RECURRING, phrase[3] * hashes.n_unique())
+            if phrase[0] == how and count >= max(MIN_RECURRING, phrase[3] * int(is_first.sum()))
         ]
         if group:
             best = max(group)[1]
@@ -350,22 +352,21 @@ def _find_titles(documents: pl.LazyFrame, location: Location) -> list[FindingRow
     title, text = pl.col("title").str.strip_chars(), TEXT.str.strip_chars_start()
     rest = text.str.slice(title.str.len_chars())
     again = text.str.starts_with(title) & ((rest == "") | rest.str.contains(r"\A\s*[\n.:|–—-]"))
-    rows = documents.select("position", title=title).collect(engine="streaming")
-    titled = rows.filter(pl.col("title") != "")
-    findings = findings_where(
-        "missing_value_text", location, rows, pl.col("title").str.contains(PATTERNS["missing_value_text"])
-    )
-    if len(titled):  # texts are not read where no document has a title
+    titles, own = documents.select("position", title=title), pl.col("title")
+    findings = findings_where("missing_value_text", location, titles, own.str.contains(PATTERNS["missing_value_text"]))
+    hashes = titles.select(hash=own.hash(), is_titled=own != "").collect(engine="streaming")
+    if hashes["is_titled"].any():  # texts are not read where no document has a title
         repeated = documents.filter(title != "", again).select("position").collect(engine="streaming")["position"]
         is_repeated = POSITION.is_in(repeated.implode())
         detail = "texts that begin with their title"
-        findings += findings_where("repeated_sentence", location, rows, is_repeated, detail=detail)
-    usual = titled["title"].mode().sort().head(1)
-    if len(usual) and (rows["title"] == usual[0]).sum() >= max(MIN_TEXTS, SHARES["title"] * len(rows)):
-        detail = f"documents have the title {usual[0][:60]!r}"
-        findings += findings_where(
-            "boilerplate", location, rows, pl.col("title") == usual[0], detail=detail, severity="info"
-        )
+        findings += findings_where("repeated_sentence", location, titles, is_repeated, detail=detail)
+    runs = hashes.filter("is_titled")["hash"].sort().rle().struct.unnest()
+    most = runs["len"].to_numpy().max(initial=0)
+    if most >= max(MIN_TEXTS, SHARES["title"] * len(hashes)):
+        is_usual = own.hash().is_in(runs.filter(pl.col("len") == most)["value"].implode())
+        usual = titles.filter(is_usual).select(own.min()).collect(engine="streaming").item()
+        detail = f"documents have the title {usual[:60]!r}"
+        findings += findings_where("boilerplate", location, titles, own == usual, detail=detail, severity="info")
     return findings
 
 

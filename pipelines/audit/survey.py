@@ -13,7 +13,16 @@ from builders import tasks
 from builders.shaping.folding import coarse_key, fold_disguise_3, fold_meaning_2, fold_text_1
 from builders.shaping.labels import label_key
 from pipelines.audit.shortcuts import OVERLAP, measure_overlap
-from pipelines.audit.tables import Frames, Location, copied, count_rows, model_inputs, text_layouts, without_collisions
+from pipelines.audit.tables import (
+    Frames,
+    Location,
+    copied,
+    count_rows,
+    first_distinct,
+    model_inputs,
+    text_layouts,
+    without_collisions,
+)
 from pipelines.audit.texts import (
     WRONG_SCRIPT,
     TextForms,
@@ -47,6 +56,7 @@ def survey_tables(
     - `overlap`: the share of words that are in both texts; only where pairs have labels or scores.
     - `wrong_script <column>`: whether the text is in a wrong script; only where the languages are known.
     - `texts`: equal for two rows if all their texts are equal.
+    - `is_first`: whether no earlier row has the same texts; `is_first <column>` for each text column: whether none has its text.
     - `label`: equal if their labels are equal; only where the task has labels.
     """
     layouts = text_layouts(task)
@@ -84,7 +94,10 @@ def survey_tables(
             columns = [read[layout.config, split, column] for column in layout.text]
             survey = pl.concat(columns, how="horizontal").with_row_index("position")
             labels = _survey_labels(task, layout, frames[layout.config][split], is_compared=layout.config in compared)
-            surveys[layout.config, split] = survey.with_columns(texts_key(layout).alias("texts"), *labels)
+            survey = survey.with_columns(texts_key(layout).alias("texts"), *labels)
+            firsts = {f"is_first {column}": first_distinct(survey[f"hash {column}"]) for column in layout.text}
+            of_rows = firsts[f"is_first {layout.text[0]}"] if len(firsts) == 1 else first_distinct(survey["texts"])
+            surveys[layout.config, split] = survey.with_columns(of_rows.alias("is_first"), **firsts)
     for layout in layouts:
         if layout.config in compared:
             by_split = {split: surveys[layout.config, split] for split in splits}
@@ -191,7 +204,7 @@ def swapped_texts(layout: tasks.Layout) -> pl.Expr:
 
 def first_rows(survey: pl.DataFrame) -> pl.DataFrame:
     """The first row of each different text (or pair of texts), in row order."""
-    return survey.unique("texts", keep="first", maintain_order=True)
+    return survey.filter("is_first")
 
 
 def _combine(hashes: list[pl.Expr]) -> pl.Expr:

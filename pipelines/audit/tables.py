@@ -10,6 +10,7 @@ import itertools
 import os
 from collections.abc import Callable, Mapping
 
+import numpy as np
 import polars as pl
 
 from builders import tasks
@@ -84,6 +85,24 @@ def read_column(frame: pl.LazyFrame, column: str) -> pl.Series:
 def count_rows(frame: pl.LazyFrame) -> int:
     """The number of rows of a table."""
     return int(frame.select(pl.len()).collect(engine="streaming").item())
+
+
+def first_distinct(values: pl.Series) -> pl.Series:
+    """Whether each value is the first of its kind. Numbers (uint64) are sorted: a hash table of ten million takes a gigabyte."""
+    if values.dtype != pl.UInt64:
+        return values.is_first_distinct()
+    numbers = values.to_numpy()
+    order = np.argsort(numbers, kind="stable")
+    is_first = np.ones(len(numbers), np.bool_)
+    is_first[order[1:]] = numbers[order[1:]] != numbers[order[:-1]]
+    return pl.Series(values.name, is_first)
+
+
+def duplicated(values: pl.Series) -> pl.Series:
+    """Whether each value is there more than once."""
+    if values.dtype != pl.UInt64:
+        return values.is_duplicated()
+    return values.is_in(values.filter(~first_distinct(values)).unique().implode())
 
 
 def list_candidates(frames: Frames, split: str) -> pl.DataFrame:

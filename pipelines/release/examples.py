@@ -20,7 +20,7 @@ from builders import tasks
 from builders.shaping.sampling import hash_order
 from cards.evidence import Quote, Span
 from cards.kinds import find_kind
-from pipelines.audit.findings import FindingRows
+from pipelines.audit.findings import FindingRows, read_rows
 from pipelines.audit.tables import Frames, model_input, model_inputs
 from pipelines.audit.texts import PATTERNS
 
@@ -154,11 +154,9 @@ def quote_findings(task: tasks.Task, frames: Frames, findings: Sequence[FindingR
     texts = {
         (config, split): {
             row[0]: dict(zip(inputs[config], row[1:], strict=True))
-            for row in frames[config][split]
-            .select(pl.int_range(pl.len(), dtype=pl.UInt32).alias("__row"), **inputs[config])
-            .filter(pl.col("__row").is_in(sorted(positions)))
-            .collect(engine="streaming")
-            .iter_rows()
+            for row in read_rows(
+                frames[config][split].select(**inputs[config]), pl.Series(sorted(positions))
+            ).iter_rows()
         }
         for (config, split), positions in wanted.items()
     }

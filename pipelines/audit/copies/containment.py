@@ -8,9 +8,9 @@ are the probes of the text, its rarest runs among the texts beside it. The earli
 5 of the 7 is compared word by word. Probes are runs of rough words (pipelines.audit.copies.shingles); what is compared is folded.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 import polars as pl
@@ -44,37 +44,38 @@ MOST, WHOLE, EQUAL = 1, 2, 3  # how much of a text is in another
 
 
 def find_contained(
-    frame: pl.LazyFrame, texts: Mapping[str, pl.Expr], splits: pl.Series, compared: pl.Series
+    splits: Sequence[Sequence[pl.LazyFrame]], texts: Mapping[str, pl.Expr], compared: Sequence[pl.Series]
 ) -> pl.DataFrame:
     """The rows whose texts are inside, or equal to, those of a row of an earlier split, for each split that has such a row.
 
-    texts, splits, compared: as for near_duplicates.find_near_duplicates; in a row that is not compared, others are looked for all
-    the same. Of two texts each is inside its counterpart, or equal to it. Returns the columns row, split, earlier (the row of
-    that split that has the most of it, the first of several; all uint32) and part (MOST, WHOLE or EQUAL), without repeats of row
-    and split, sorted by both.
+    splits: the rows of each, one frame after another. texts: as for near_duplicates.find_near_duplicates. compared: for each
+    split, whether a row is compared; in one that is not, others are looked for all the same. Of two texts each is inside its
+    counterpart, or equal to it. Returns the columns row, split, earlier (the row of that split that has the most of it, the first
+    of several; all uint32) and part (MOST, WHOLE or EQUAL), without repeats of row and split, sorted by both.
     """
-    numbers, frame = splits.to_numpy(), frame.select(**texts)
-    starts = np.searchsorted(numbers, np.arange(numbers.max(initial=0) + 1))
+    parts_of_splits = [[frame.select(**texts) for frame in frames] for frames in splits]
+    starts = offsets_from_lengths(np.array([len(own) for own in compared]))
     schema = {"row": pl.UInt32, "earlier": pl.UInt32, "split": pl.UInt32, "part": pl.Int64}
     parts = [pl.DataFrame(schema=schema)]
-    if len(starts) > 1:
+    if len(splits) > 1:
         with stage("contained texts: choosing runs"):
-            probes = _choose_probes(frame.slice(starts[1]), int(starts[1]), compared.to_numpy())
-        for split, (start, stop) in enumerate(pairwise(starts.tolist())):
+            later = chain.from_iterable(parts_of_splits[1:])
+            probes = _choose_probes(later, int(starts[1]), pl.concat(compared).to_numpy())
+        for split, (start, stop) in enumerate(pairwise(starts[:-1].tolist())):
             with stage("contained texts: looking up runs", total=stop - start, unit="rows") as advance:
-                batches = counted(read_batches(frame.slice(start, stop - start)), advance)
+                batches = counted(read_batches(parts_of_splits[split]), advance)
                 candidates = _find_candidates(batches, start, probes.filter(pl.col("row") >= stop))
             for pairs in candidates.iter_slices(COMPARED_PAIRS):
-                compared_pairs = _compare_pairs(frame, pairs).with_columns(split=pl.lit(split, pl.UInt32))
-                parts.append(compared_pairs.select(schema.keys()))
+                found = _compare_pairs([*chain.from_iterable(parts_of_splits)], pairs)
+                parts.append(found.with_columns(split=pl.lit(split, pl.UInt32)).select(schema.keys()))
     found = pl.concat(parts).filter(pl.col("part") > 0).sort("part", "earlier", descending=[True, False])
     return found.unique(["row", "split"], keep="first", maintain_order=True).sort("row", "split")
 
 
-def _choose_probes(frame: pl.LazyFrame, start: int, compared: Array) -> pl.DataFrame:
+def _choose_probes(frames: Iterable[pl.LazyFrame], start: int, compared: Array) -> pl.DataFrame:
     """The probes of the compared rows from `start` on: row, number (of a run), needed (how many probes of the row) and words."""
     parts = [pl.DataFrame(schema={"row": pl.UInt32, "number": pl.UInt64, "needed": pl.Int64, "words": pl.Int64})]
-    for batch in read_batches(frame):
+    for batch in read_batches(frames):
         runs, words = _read_runs(batch)
         counters = (runs.values >> np.uint64(NUMBER_BITS - COUNTER_BITS)).astype(np.int64)
         frequencies = np.minimum(np.bincount(counters, minlength=1)[counters], (1 << FREQUENCY_BITS) - 1).astype(
@@ -136,10 +137,10 @@ def _find_hits(table: Array, batch: pl.DataFrame) -> tuple[int, pl.DataFrame]:
     return batch.height, pl.concat(found).unique()
 
 
-def _compare_pairs(frame: pl.LazyFrame, pairs: pl.DataFrame) -> pl.DataFrame:
+def _compare_pairs(frames: Sequence[pl.LazyFrame], pairs: pl.DataFrame) -> pl.DataFrame:
     """The pairs of rows with `part`: how much of the texts of the first is in those of the other, 0 for less than MOST."""
     rows = pl.concat([pairs["row"], pairs["earlier"]]).unique().sort()
-    batches = read_rows(frame, rows.to_numpy().astype(np.int64))
+    batches = read_rows(frames, rows.to_numpy().astype(np.int64))
     folded = pl.concat([batch.select("__row", fold_text_1(pl.exclude("__row"))) for batch in batches])
     texts = dict(zip(folded["__row"], folded.drop("__row").iter_rows(), strict=True))
     parts = [

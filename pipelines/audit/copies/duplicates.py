@@ -37,11 +37,11 @@ def find_near_duplicates_by_split(
     """
     texts = model_inputs(layout)
     columns = sorted({name for text in texts.values() for name in text.meta.root_names()})
-    rows = pl.concat([frames[split].select(columns) for split in surveys])
-    compared = [survey["texts"].is_first_distinct() for survey in surveys.values()]
+    rows = [frames[split].select(columns) for split in surveys]
+    compared = [survey["is_first"] for survey in surveys.values()]
     numbers = [pl.repeat(number, len(mask), dtype=pl.UInt32, eager=True) for number, mask in enumerate(compared)]
     matches = find_near_duplicates(rows, texts, pl.concat(numbers), pl.concat(compared))
-    contained = find_contained(rows, texts, pl.concat(numbers), pl.concat(compared)).rename({"earlier": "longer"})
+    contained = find_contained([[frame] for frame in rows], texts, compared).rename({"earlier": "longer"})
     matches = matches.join(contained, on=["row", "split"], how="full", coalesce=True).sort("row", "split")
     near_duplicates, start, starts = {}, 0, []
     for split, survey in surveys.items():
@@ -68,7 +68,7 @@ def audit_duplicates(
         if len(layout.text) > 1:
             copies = survey.lazy().select(  # lazy, as it is rarely needed
                 "position",
-                is_repeated=~pl.col("texts").is_first_distinct(),
+                is_repeated=~pl.col("is_first"),
                 twin=pl.col("position").first().over("texts"),
                 twin_split=pl.lit(split),
             )
@@ -98,7 +98,7 @@ def _find_repeated_texts(
     layout: tasks.Layout, split: str, survey: pl.DataFrame, severity: Severity | None
 ) -> list[FindingRows]:
     """A finding for the rows with a text of an earlier row; of two texts in a row, on the same side."""
-    is_repeated = {side: ~pl.col(f"hash {side}").is_first_distinct() for side in layout.text}
+    is_repeated = {side: ~pl.col(f"is_first {side}") for side in layout.text}
     counts = survey.select(**is_repeated).sum().row(0)
     detail = ", ".join(f"{side} {count:,}" for side, count in zip(layout.text, counts, strict=True) if count)
     first = {side: pl.col("position").first().over(f"hash {side}") for side in layout.text}

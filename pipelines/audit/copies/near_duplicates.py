@@ -26,7 +26,7 @@ All numbers differ between versions of polars: never store them.
 """
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from io import BufferedRandom
@@ -125,35 +125,37 @@ class Stored:
 
 
 def find_near_duplicates(
-    frame: pl.LazyFrame, texts: Mapping[str, pl.Expr], splits: pl.Series, compared: pl.Series
+    frames: Sequence[pl.LazyFrame], texts: Mapping[str, pl.Expr], splits: pl.Series, compared: pl.Series
 ) -> pl.DataFrame:
     """The rows that are near-duplicates of an earlier row, for each split that has such a row.
 
-    texts: one or two of each row, by name, without nulls. splits: the number of the split of each row of the frame, ascending.
-    compared: whether a row is compared at all. Returns the columns row (its position), split, earlier (the position of the row
-    found in that split: the first that is the same after folding, else another near-duplicate, else the first with the same words
-    in another order), all uint32, is_same (after folding) and is_reordered, without repeats of row and split, sorted by both.
+    frames: the rows, one frame after another. texts: one or two of each row, by name, without nulls. splits: the number of the
+    split of each row, ascending. compared: whether a row is compared at all. Returns the columns row (its position), split,
+    earlier (the position of the row found in that split: the first that is the same after folding, else another near-duplicate,
+    else the first with the same words in another order), all uint32, is_same (after folding) and is_reordered, without repeats of
+    row and split, sorted by both.
     """
-    candidates, bags = _find_candidates(frame.select(**texts), compared.to_numpy())
+    frames = [frame.select(**texts) for frame in frames]
+    candidates, bags = _find_candidates(frames, compared.to_numpy())
     with ExitStack() as stack:
         files = [stack.enter_context(tempfile.TemporaryFile()) for _ in texts]
         with stage("near-duplicates: reading candidates", total=len(candidates), unit="rows") as advance:
-            sets, stored = _store_sets(frame.select(**texts), candidates, files, advance)
+            sets, stored = _store_sets(frames, candidates, files, advance)
         with stage("near-duplicates: comparing candidates"):
             similar = join_similar(sets, stored, splits.to_numpy()).with_columns(is_reordered=pl.lit(value=False))
     with stage("near-duplicates: comparing words in any order"):
-        reordered = _find_reordered(frame.select(**texts), splits, np.flatnonzero(compared.to_numpy()), bags)
+        reordered = _find_reordered(frames, splits, np.flatnonzero(compared.to_numpy()), bags)
     reordered = reordered.join(similar, on=["row", "split"], how="anti")
     return pl.concat([similar, reordered]).sort("row", "split")
 
 
-def _find_candidates(frame: pl.LazyFrame, compared: Array) -> tuple[Array, Array]:
+def _find_candidates(frames: Sequence[pl.LazyFrame], compared: Array) -> tuple[Array, Array]:
     """The rows that may be near-duplicates, ascending; and for each row what compute_bands says of its words in any order."""
     rows, bags = _Growing(np.uint32), _Growing(np.uint64)
     with ExitStack() as stack:
         files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(BANDS)]
         with stage("near-duplicates", total=len(compared), unit="rows") as advance:
-            for own_rows, bands, own_bags in map_in_order(compute_bands, counted(read_batches(frame), advance)):
+            for own_rows, bands, own_bags in map_in_order(compute_bands, counted(read_batches(frames), advance)):
                 rows.add(own_rows + bags.count)
                 bags.add(own_bags)
                 for file, band in zip(files, bands.T, strict=True):
@@ -162,13 +164,13 @@ def _find_candidates(frame: pl.LazyFrame, compared: Array) -> tuple[Array, Array
             return candidate_rows(rows.finish(), files, compared), bags.finish()
 
 
-def _find_reordered(frame: pl.LazyFrame, splits: pl.Series, compared: Array, bags: Array) -> pl.DataFrame:
+def _find_reordered(frames: Sequence[pl.LazyFrame], splits: pl.Series, compared: Array, bags: Array) -> pl.DataFrame:
     """The compared rows with the words of an earlier row in another order: what find_near_duplicates returns of them."""
     order = compared[np.argsort(bags[compared])]
     ordered = bags[order]
     candidates = np.sort(order[_is_repeated(ordered) & (ordered != 0)])
     parts = [pl.DataFrame(schema={"row": pl.UInt32, "text": pl.UInt64, "bag": pl.UInt64})]
-    for batch in read_rows(frame, candidates):
+    for batch in read_rows(frames, candidates):
         folded = batch.select(fold_text_1(pl.exclude("__row")))
         words = folded.select(pl.all().str.split(" ").list.sort().list.join(" "))
         parts.append(batch.select(row="__row").with_columns(text=folded.hash_rows(), bag=words.hash_rows()))
@@ -180,10 +182,14 @@ def _find_reordered(frame: pl.LazyFrame, splits: pl.Series, compared: Array, bag
     return pairs.select("row", split="split_earlier", earlier="row_earlier", is_same=False, is_reordered=True)
 
 
-def read_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-    """The rows in batches of at most BATCH_ROWS, in one pass: a slice of joined tables would read all rows before it again."""
-    for batch in frame.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming"):
-        yield from batch.iter_slices(BATCH_ROWS)
+def read_batches(frames: Iterable[pl.LazyFrame]) -> Iterator[pl.DataFrame]:
+    """The rows of several frames, one after another, in batches of at most BATCH_ROWS.
+
+    Of a concatenation, polars reads all frames at once and keeps the rows of the later ones, and of a slice of it those before.
+    """
+    for frame in frames:
+        for batch in frame.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming"):
+            yield from batch.iter_slices(BATCH_ROWS)
 
 
 class _Growing:
@@ -302,14 +308,14 @@ def _agree(bands: Array, one: Array, other: Array) -> Array:
 
 
 def _store_sets(
-    frame: pl.LazyFrame, rows: Array, files: Sequence[BufferedRandom], advance: Callable[[int], None]
+    frames: Sequence[pl.LazyFrame], rows: Array, files: Sequence[BufferedRandom], advance: Callable[[int], None]
 ) -> tuple[Sets, list[Stored]]:
     """The shingles of some rows, as the definition has them: a set for each choice of kinds that its texts have.
 
-    frame: the texts. files: for the numbers of each text of a row.
+    frames: the texts. files: for the numbers of each text of a row.
     """
-    chunks = (chunk for batch in counted(read_rows(frame, rows), advance) for chunk in batch.iter_slices(EXACT_ROWS))
-    empty = pl.DataFrame(schema={"__row": pl.UInt32, **frame.collect_schema()})
+    chunks = (chunk for batch in counted(read_rows(frames, rows), advance) for chunk in batch.iter_slices(EXACT_ROWS))
+    empty = pl.DataFrame(schema={"__row": pl.UInt32, **frames[0].collect_schema()})
     parts, lengths = list[Sets](), [list[Numbers]() for _ in files]
     for part, columns in chain([_shingle_sets(empty)], map_in_order(_shingle_sets, chunks) if len(rows) else ()):
         parts.append(part)
@@ -336,10 +342,10 @@ def _write(file: BufferedRandom, values: Array) -> None:
         raise temporary_file_error(error.strerror or str(error)) from error
 
 
-def read_rows(frame: pl.LazyFrame, rows: Array) -> Iterator[pl.DataFrame]:
+def read_rows(frames: Sequence[pl.LazyFrame], rows: Array) -> Iterator[pl.DataFrame]:
     """Some rows, ascending, in batches, with their position in the column __row."""
     start = 0
-    for batch in read_batches(frame) if len(rows) else ():
+    for batch in read_batches(frames) if len(rows) else ():
         stop = start + batch.height
         if len(positions := rows[np.searchsorted(rows, start) : np.searchsorted(rows, stop)]):
             yield batch[positions - start].insert_column(0, pl.Series("__row", positions, pl.UInt32))

@@ -1,6 +1,7 @@
 """pipelines.audit.copies.containment: texts inside longer texts of an earlier split are those that comparing all pairs finds."""
 
 import random
+from itertools import accumulate, pairwise
 
 import polars as pl
 import pytest
@@ -18,9 +19,10 @@ def contained(*splits: list[str], other: list[list[str]] | None = None) -> list[
     """Row, split, earlier row and part of each text that is inside one of an earlier split."""
     columns = {"text": [text for split in splits for text in split]}
     columns |= {"other": [text for split in other for text in split]} if other else {}
-    numbers = pl.Series([number for number, split in enumerate(splits) for _ in split], dtype=pl.UInt32)
-    frame = pl.LazyFrame(columns)
-    found = find_contained(frame, {name: pl.col(name) for name in columns}, numbers, numbers >= 0)
+    ends = list(accumulate(map(len, splits), initial=0))
+    frames = [[pl.LazyFrame(columns).slice(start, stop - start)] for start, stop in pairwise(ends)]
+    compared = [pl.repeat(value=True, n=len(split), eager=True) for split in splits]
+    found = find_contained(frames, {name: pl.col(name) for name in columns}, compared)
     return found.select("row", "split", "earlier", "part").rows()
 
 

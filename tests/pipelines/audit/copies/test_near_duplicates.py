@@ -37,7 +37,7 @@ def find_matches(
     frame = pl.LazyFrame({f"text{number}": texts for number, texts in enumerate(columns)})
     return (
         find_near_duplicates(
-            frame,
+            [frame],
             {name: pl.col(name) for name in frame.collect_schema()},
             pl.Series(splits or [0] * rows, dtype=pl.UInt32),
             pl.Series(compared or [True] * rows),
@@ -274,7 +274,7 @@ def test_a_full_disk_is_named_with_its_folder(monkeypatch: pytest.MonkeyPatch) -
 def test_an_empty_table_has_no_near_duplicates() -> None:
     empty = pl.LazyFrame({"text": []}, {"text": pl.String})
     rows = find_near_duplicates(
-        empty, {"text": pl.col("text")}, pl.Series([], dtype=pl.UInt32), pl.Series([], dtype=pl.Boolean)
+        [empty], {"text": pl.col("text")}, pl.Series([], dtype=pl.UInt32), pl.Series([], dtype=pl.Boolean)
     )
     assert rows.rows() == []
 
