@@ -174,7 +174,7 @@ def _is_collision_free(
     """Whether all texts with the same number are equal."""
     hashes = {location: frame[f"hash {location[2]}"] for location, frame in found.items()}
     every = pl.concat([own.rename("hash") for own in hashes.values()]) if hashes else pl.Series("hash", [], pl.UInt64)
-    repeated = every.filter(every.is_duplicated()).unique()
+    repeated = every.filter(duplicated(every)).unique()
     for part in repeated.to_frame().iter_slices(HASHES_PER_PASS):
         numbers = part["hash"].implode()
         some = [texts[location] for location, own in hashes.items() if own.is_in(numbers).any()]

@@ -464,10 +464,10 @@ def _index_prefixes(stored: Sequence[Stored]) -> _Postings:
         sizes.add(lengths)
     del counts
     order = np.argsort(keys.finish(), kind="stable")
-    every = keys.finish()[order]
-    del keys  # as large as what follows
+    places, every = positions.finish()[order], keys.finish()[order]
+    del keys, positions, order  # each as large as what follows
     is_shared = _is_repeated(every >> set_bits)
-    every, places = every[is_shared], positions.finish()[order[is_shared]]
+    every, places = every[is_shared], places[is_shared]
     owners = (every & (np.uint64(1) << set_bits) - np.uint64(1)).astype(np.uint32)
     return _Postings(every, set_bits, owners, places, sizes.finish())
 
