@@ -319,8 +319,12 @@ def _find_shared_ids(frames: Frames, split: str, documents: pl.Series, qrels: pl
     is_own = (pl.col("query-id") == pl.col("corpus-id")) & (pl.col("score") > 0)
     lost = qrels.filter(is_own).height
     detail = f"{lost:,} of them judged relevant to the document with their id" if lost else ""
-    is_shared = pl.col("id").is_in(documents.implode())
-    return findings_where("shared_ids", ("queries", split, "id"), frames["queries"][split], is_shared, detail=detail)
+    queries = frames["queries"][split]
+    shared = documents.filter(
+        documents.is_in(read_column(queries, "id").implode())
+    )  # the shorter list is the one that is hashed
+    is_shared = pl.col("id").is_in(shared.implode())
+    return findings_where("shared_ids", ("queries", split, "id"), queries, is_shared, detail=detail)
 
 
 def check_training_pairs(frame: pl.LazyFrame, config: str, split: str) -> list[FindingRows]:
