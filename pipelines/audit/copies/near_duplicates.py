@@ -28,10 +28,9 @@ All numbers differ between versions of polars: never store them.
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from io import BufferedRandom
 from itertools import chain, pairwise
-from threading import Lock
 
 import numpy as np
 import polars as pl
@@ -99,13 +98,11 @@ class Sets:
 class Stored:
     """The numbers (uint64) of sets, for one text of a row: none twice in a set, none for two texts of a row.
 
-    file: has those of each set behind those of the one before. offsets: of each set in numbers, and the end of the last. reading:
-    held by the thread that reads.
+    file: has those of each set behind those of the one before. offsets: of each set in numbers, and the end of the last.
     """
 
     file: BufferedRandom
     offsets: Numbers
-    reading: Lock = field(default_factory=Lock)
 
     def take(self, sets: Array) -> Ragged:
         """The numbers of some sets, in this order."""
@@ -116,9 +113,8 @@ class Stored:
         values = np.empty((stops - starts).sum(), np.uint64)
         unread = values.data.cast("B")
         for start, size in zip((8 * starts).tolist(), (8 * (stops - starts)).tolist(), strict=True):
-            with self.reading:
-                self.file.seek(start)
-                self.file.readinto(unread[:size])
+            self.file.seek(start)
+            self.file.readinto(unread[:size])
             unread = unread[size:]
         return take_rows(Ragged(values, offsets_from_lengths(self.count(own))), places)
 
@@ -506,9 +502,8 @@ def _find_similar(
 ) -> None:
     """For each row without a match, write into it an earlier row with a set between the bounds that is nearly the same."""
     first, stop = bounds
-
-    def find(entries: Numbers) -> None:
-        numbers = postings.keys[entries] >> postings.set_bits << postings.set_bits
+    for of_rows in _divide_entries(sets, postings, first):
+        entries, numbers = of_rows, postings.keys[of_rows] >> postings.set_bits << postings.set_bits
         lowest = np.searchsorted(postings.keys, numbers | np.uint64(first))
         highest = np.minimum(np.searchsorted(postings.keys, numbers | np.uint64(stop)), entries)
         compared = np.empty(0, np.int64)
@@ -526,9 +521,6 @@ def _find_similar(
                 near = _compare_pairs(stored, earlier[is_nearest], later[is_nearest])
                 match[sets.rows[later[is_nearest][near]]] = sets.rows[earlier[is_nearest][near]]
                 pairs = pairs[~is_nearest & (match[sets.rows[later]] < 0)]
-
-    for _ in map_in_order(find, _divide_entries(sets, postings, first)):
-        pass
 
 
 def _divide_entries(sets: Sets, postings: _Postings, first: int) -> Iterator[Numbers]:
