@@ -54,6 +54,7 @@ from pipelines.audit.copies.shingles import (
     stack_rows,
     sum_words,
     take_rows,
+    take_slices,
 )
 from pipelines.process.files import temporary_file_error
 from pipelines.process.stages import counted, stage
@@ -69,6 +70,9 @@ EXACT_ROWS = 1 << ROW_BITS  # texts whose shingles are computed at a time
 PAIR_BITS = 14
 COMPARED_PAIRS = 1 << PAIR_BITS  # at a time, at most
 AT_ONCE = 1 << 20  # numbers in memory at a time, about
+HELD = (
+    1 << 24
+)  # numbers in memory all the time, at most: to read those of one set from a file costs more than to compare it
 MAX_NEIGHBOURS = 50
 # Numbers are counted by their first bits, which estimates their frequency: about 16 numbers, not all different, for each counter.
 NUMBERS_BITS, LEAST_COUNTER_BITS, MOST_COUNTER_BITS = 4, 20, 25
@@ -98,14 +102,18 @@ class Sets:
 class Stored:
     """The numbers (uint64) of sets, for one text of a row: none twice in a set, none for two texts of a row.
 
-    file: has those of each set behind those of the one before. offsets: of each set in numbers, and the end of the last.
+    file: has those of each set behind those of the one before. offsets: of each set in numbers, and the end of the last. held:
+    all numbers, where they are few.
     """
 
     file: BufferedRandom
     offsets: Numbers
+    held: Array | None
 
     def take(self, sets: Array) -> Ragged:
         """The numbers of some sets, in this order."""
+        if self.held is not None:
+            return take_slices(self.held, self.offsets[sets], self.offsets[sets + 1])
         own, places = np.unique(sets, return_inverse=True)
         # Sets that are side by side are read at once.
         is_first = np.append(True, own[1:] != own[:-1] + 1)[: len(own)]
@@ -252,7 +260,7 @@ def candidate_rows(rows: Array, files: Sequence[BufferedRandom], compared: Array
     entries = np.flatnonzero(compared[rows])
     repeated, in_large_groups = np.zeros(len(rows), np.uint8), np.zeros(len(rows), np.uint8)
     for file in files:
-        band = _read_band(file)
+        band = _read_all(file, np.uint32)
         order = entries[np.argsort(band[entries])]
         numbers = band[order]
         is_repeated = _is_repeated(numbers)
@@ -265,7 +273,7 @@ def candidate_rows(rows: Array, files: Sequence[BufferedRandom], compared: Array
     is_candidate = in_large_groups[entries] >= MIN_COMMON_BANDS
     bands = np.empty((len(entries), len(files)), np.uint32)
     for number, file in enumerate(files):
-        bands[:, number] = _read_band(file)[entries]
+        bands[:, number] = _read_all(file, np.uint32)[entries]
     for band in bands.T:
         order = np.argsort(band, kind="stable")
         for earlier, later in _neighbours(order, band[order]):
@@ -276,9 +284,9 @@ def candidate_rows(rows: Array, files: Sequence[BufferedRandom], compared: Array
     return np.unique(rows[entries[is_candidate]]).astype(np.int64)
 
 
-def _read_band(file: BufferedRandom) -> Array:
+def _read_all(file: BufferedRandom, kind: type[np.generic]) -> Array:
     file.seek(0)
-    return np.fromfile(file, np.uint32)
+    return np.fromfile(file, kind)
 
 
 def _is_repeated(numbers: Array) -> Array:
@@ -329,7 +337,9 @@ def _store_sets(
         np.concatenate([part.has_letters for part in parts]),
         np.concatenate([part.is_long for part in parts]),
     )
-    return sets, list(map(Stored, files, offsets))
+    are_few = sum(of_text[-1] for of_text in offsets) <= HELD
+    held = [_read_all(file, np.uint64) if are_few else None for file in files]
+    return sets, list(map(Stored, files, offsets, held))
 
 
 def _write(file: BufferedRandom, values: Array) -> None:

@@ -228,6 +228,7 @@ def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(near_duplicates, "CHUNK_ROWS", 3)
     monkeypatch.setattr(near_duplicates, "COMPARED_PAIRS", 5)
     monkeypatch.setattr(near_duplicates, "AT_ONCE", 50)
+    monkeypatch.setattr(near_duplicates, "HELD", 0)
     assert find_matches(texts) == whole != []
 
 
@@ -240,6 +241,7 @@ def test_more_candidates_than_the_usual_bits_can_number_are_compared_all_the_sam
 
 def test_many_candidates_take_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(near_duplicates, "AT_ONCE", 1 << 14)
+    monkeypatch.setattr(near_duplicates, "HELD", 0)
     monkeypatch.setattr(near_duplicates, "CHUNK_ROWS", 50)
     monkeypatch.setattr(near_duplicates, "EXACT_ROWS", 50)
     rng = random.Random(7)
