@@ -118,8 +118,12 @@ class _Treatment:
 def _survey_texts(
     treatment: _Treatment, texts: Mapping[Location, pl.LazyFrame], seed: int
 ) -> dict[Location, pl.DataFrame]:
-    """The columns of a survey for each column of texts, read together. texts: `received` and `own`."""
+    """The columns of a survey for each column of texts, of few texts read together. texts: `received` and `own`."""
     rows = pl.concat([frame.with_columns(table=number) for number, frame in enumerate(texts.values())])
+    is_small = count_rows(rows) <= FEW
+    if len(texts) > 1 and not is_small:  # polars would read all tables at once, and keep the rows of the later ones
+        alone = ({location: frame} for location, frame in texts.items())
+        return {location: survey for one in alone for location, survey in _survey_texts(treatment, one, seed).items()}
     rows = rows.with_row_index("position")
     text = TextForms(pl.col("received"), pl.col("own"), treatment.of_retrieval)
     columns = {"hash ": text.received.hash(seed), "length ": text.received.str.len_chars()} | examine_texts(text)
@@ -128,7 +132,7 @@ def _survey_texts(
     if treatment.scripts:
         columns[f"{WRONG_SCRIPT} "] = in_wrong_script(text.received, treatment.scripts)
     with stage(f"audit of texts in {', '.join(dict.fromkeys(f'{config}/{split}' for config, split, _ in texts))}"):
-        engine: EngineType = "in-memory" if count_rows(rows) <= FEW else "streaming"
+        engine: EngineType = "in-memory" if is_small else "streaming"
         survey = rows.select("table", "position", **columns).collect(engine=engine)
         survey = mark_suspects(survey, rows.select("position", text="received"))
     parts = survey.drop("position").partition_by("table", as_dict=True, include_key=False)
