@@ -320,9 +320,8 @@ def _find_shared_ids(frames: Frames, split: str, documents: pl.Series, qrels: pl
     lost = qrels.filter(is_own).height
     detail = f"{lost:,} of them judged relevant to the document with their id" if lost else ""
     queries = frames["queries"][split]
-    shared = documents.filter(
-        documents.is_in(read_column(queries, "id").implode())
-    )  # the shorter list is the one that is hashed
+    # The shorter list is the one that is hashed.
+    shared = documents.filter(documents.is_in(read_column(queries, "id").implode()))
     is_shared = pl.col("id").is_in(shared.implode())
     return findings_where("shared_ids", ("queries", split, "id"), queries, is_shared, detail=detail)
 

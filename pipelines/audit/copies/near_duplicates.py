@@ -70,9 +70,8 @@ EXACT_ROWS = 1 << ROW_BITS  # texts whose shingles are computed at a time
 PAIR_BITS = 14
 COMPARED_PAIRS = 1 << PAIR_BITS  # at a time, at most
 AT_ONCE = 1 << 20  # numbers in memory at a time, about
-HELD = (
-    1 << 24
-)  # numbers in memory all the time, at most: to read those of one set from a file costs more than to compare it
+# Numbers in memory all the time, at most: to read those of a set from a file costs more than to compare it.
+HELD = 1 << 24
 MAX_NEIGHBOURS = 50
 # Numbers are counted by their first bits, which estimates their frequency: about 16 numbers, not all different, for each counter.
 NUMBERS_BITS, LEAST_COUNTER_BITS, MOST_COUNTER_BITS = 4, 20, 25
