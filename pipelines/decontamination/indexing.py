@@ -165,7 +165,7 @@ def _index_dataset(dataset: IndexedDataset, splits: Sequence[str], tables: list[
                 work = partial(_index_batch, tables=range(first, len(tables)), positives=of_queries)
                 name = f"fingerprints of {dataset.dataset} {'/'.join(location)}"
                 with stage(name, total=rows, unit="rows") as advance:
-                    for entries in map_in_order(work, read_batches([_describe_rows(dataset, frame, texts)])):
+                    for entries in map_in_order(work, read_batches(_describe_rows(dataset, frame, texts))):
                         yield entries
                         advance(len(entries) // len(texts))
 
@@ -232,9 +232,7 @@ def _label_text(column: str) -> pl.Expr:
 
 def _name_rows(frame: pl.LazyFrame) -> pl.DataFrame:
     """The names of the rows of a table without ids, see pipelines.audit.findings; equal rows are numbered from the second on."""
-    parts = [
-        pl.DataFrame(map(hash_values, batch.iter_rows()), {"digest": pl.String}) for batch in read_batches([frame])
-    ]
+    parts = [pl.DataFrame(map(hash_values, batch.iter_rows()), {"digest": pl.String}) for batch in read_batches(frame)]
     digest, copy = pl.col("digest"), pl.int_range(1, pl.len() + 1).over("digest")
     named = pl.when(copy > 1).then(pl.format("{}-{}", digest, copy)).otherwise(digest)
     return pl.concat([pl.DataFrame(schema={"digest": pl.String}), *parts]).select(__name=named)
@@ -350,7 +348,7 @@ def _read_texts(tables: Sequence[IndexTable], datasets: Sequence[IndexedDataset]
         frame = frames.get((table.identity, table.config, table.split, table.column))
         missing = table.rows * (1 if table.pair is None else 2)
         with stage(f"texts of {table.dataset} {table.config}/{table.split}", total=table.rows, unit="rows") as advance:
-            for batch in read_batches([frame.head(table.rows)]) if frame is not None else ():
+            for batch in read_batches(frame.head(table.rows)) if frame is not None else ():
                 texts = batch["texts"].explode()
                 yield texts
                 missing -= len(texts)

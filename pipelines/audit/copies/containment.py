@@ -53,29 +53,29 @@ def find_contained(
     counterpart, or equal to it. Returns the columns row, split, earlier (the row of that split that has the most of it, the first
     of several; all uint32) and part (MOST, WHOLE or EQUAL), without repeats of row and split, sorted by both.
     """
-    parts_of_splits = [[frame.select(**texts) for frame in frames] for frames in splits]
+    of_splits = [[frame.select(**texts) for frame in frames] for frames in splits]
+    every = [*chain.from_iterable(of_splits)]
     starts = offsets_from_lengths(np.array([len(own) for own in compared]))
     schema = {"row": pl.UInt32, "earlier": pl.UInt32, "split": pl.UInt32, "part": pl.Int64}
     parts = [pl.DataFrame(schema=schema)]
     if len(splits) > 1:
         with stage("contained texts: choosing runs"):
-            later = chain.from_iterable(parts_of_splits[1:])
-            probes = _choose_probes(later, int(starts[1]), pl.concat(compared).to_numpy())
+            probes = _choose_probes(every[len(of_splits[0]) :], int(starts[1]), pl.concat(compared).to_numpy())
         for split, (start, stop) in enumerate(pairwise(starts[:-1].tolist())):
             with stage("contained texts: looking up runs", total=stop - start, unit="rows") as advance:
-                batches = counted(read_batches(parts_of_splits[split]), advance)
+                batches = counted(read_batches(*of_splits[split]), advance)
                 candidates = _find_candidates(batches, start, probes.filter(pl.col("row") >= stop))
             for pairs in candidates.iter_slices(COMPARED_PAIRS):
-                found = _compare_pairs([*chain.from_iterable(parts_of_splits)], pairs)
-                parts.append(found.with_columns(split=pl.lit(split, pl.UInt32)).select(schema.keys()))
+                compared_pairs = _compare_pairs(every, pairs).with_columns(split=pl.lit(split, pl.UInt32))
+                parts.append(compared_pairs.select(schema.keys()))
     found = pl.concat(parts).filter(pl.col("part") > 0).sort("part", "earlier", descending=[True, False])
     return found.unique(["row", "split"], keep="first", maintain_order=True).sort("row", "split")
 
 
-def _choose_probes(frames: Iterable[pl.LazyFrame], start: int, compared: Array) -> pl.DataFrame:
+def _choose_probes(frames: Sequence[pl.LazyFrame], start: int, compared: Array) -> pl.DataFrame:
     """The probes of the compared rows from `start` on: row, number (of a run), needed (how many probes of the row) and words."""
     parts = [pl.DataFrame(schema={"row": pl.UInt32, "number": pl.UInt64, "needed": pl.Int64, "words": pl.Int64})]
-    for batch in read_batches(frames):
+    for batch in read_batches(*frames):
         runs, words = _read_runs(batch)
         counters = (runs.values >> np.uint64(NUMBER_BITS - COUNTER_BITS)).astype(np.int64)
         frequencies = np.minimum(np.bincount(counters, minlength=1)[counters], (1 << FREQUENCY_BITS) - 1).astype(

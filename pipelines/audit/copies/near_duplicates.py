@@ -26,7 +26,7 @@ All numbers differ between versions of polars: never store them.
 """
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from io import BufferedRandom
@@ -162,7 +162,7 @@ def _find_candidates(frames: Sequence[pl.LazyFrame], compared: Array) -> tuple[A
     with ExitStack() as stack:
         files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(BANDS)]
         with stage("near-duplicates", total=len(compared), unit="rows") as advance:
-            for own_rows, bands, own_bags in map_in_order(compute_bands, counted(read_batches(frames), advance)):
+            for own_rows, bands, own_bags in map_in_order(compute_bands, counted(read_batches(*frames), advance)):
                 rows.add(own_rows + bags.count)
                 bags.add(own_bags)
                 for file, band in zip(files, bands.T, strict=True):
@@ -189,8 +189,8 @@ def _find_reordered(frames: Sequence[pl.LazyFrame], splits: pl.Series, compared:
     return pairs.select("row", split="split_earlier", earlier="row_earlier", is_same=False, is_reordered=True)
 
 
-def read_batches(frames: Iterable[pl.LazyFrame]) -> Iterator[pl.DataFrame]:
-    """The rows of several frames, one after another, in batches of at most BATCH_ROWS.
+def read_batches(*frames: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+    """The rows of frames, one after another, in batches of at most BATCH_ROWS.
 
     Of a concatenation, polars reads all frames at once and keeps the rows of the later ones, and of a slice of it those before.
     """
@@ -354,7 +354,7 @@ def _write(file: BufferedRandom, values: Array) -> None:
 def read_rows(frames: Sequence[pl.LazyFrame], rows: Array) -> Iterator[pl.DataFrame]:
     """Some rows, ascending, in batches, with their position in the column __row."""
     start = 0
-    for batch in read_batches(frames) if len(rows) else ():
+    for batch in read_batches(*frames) if len(rows) else ():
         stop = start + batch.height
         if len(positions := rows[np.searchsorted(rows, start) : np.searchsorted(rows, stop)]):
             yield batch[positions - start].insert_column(0, pl.Series("__row", positions, pl.UInt32))
