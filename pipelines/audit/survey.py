@@ -79,11 +79,13 @@ def survey_tables(
                 }
             )
 
+    pieces = [(treatment, piece) for treatment, own in groups.items() for piece in _divide_texts(own)]
+
     def survey_texts(seed: int) -> dict[Location, pl.DataFrame]:
         return {
             location: survey
-            for treatment, own in groups.items()
-            for location, survey in _survey_texts(treatment, own, seed).items()
+            for treatment, piece in pieces
+            for location, survey in _survey_texts(treatment, piece, seed).items()
         }
 
     texts = {location: frame.select(text="received") for own in groups.values() for location, frame in own.items()}
@@ -115,15 +117,21 @@ class _Treatment:
     scripts: frozenset[str]
 
 
+def _divide_texts(texts: dict[Location, pl.LazyFrame]) -> list[dict[Location, pl.LazyFrame]]:
+    """Columns of few texts as one piece, of many a piece each.
+
+    Of several large tables that are read together, polars keeps the rows of the later ones in memory.
+    """
+    if sum(map(count_rows, texts.values())) <= FEW:
+        return [texts]
+    return [{location: frame} for location, frame in texts.items()]
+
+
 def _survey_texts(
     treatment: _Treatment, texts: Mapping[Location, pl.LazyFrame], seed: int
 ) -> dict[Location, pl.DataFrame]:
-    """The columns of a survey for each column of texts, of few texts read together. texts: `received` and `own`."""
+    """The columns of a survey for each column of texts, read together. texts: `received` and `own`."""
     rows = pl.concat([frame.with_columns(table=number) for number, frame in enumerate(texts.values())])
-    is_small = count_rows(rows) <= FEW
-    if len(texts) > 1 and not is_small:  # polars would read all tables at once, and keep the rows of the later ones
-        alone = ({location: frame} for location, frame in texts.items())
-        return {location: survey for one in alone for location, survey in _survey_texts(treatment, one, seed).items()}
     rows = rows.with_row_index("position")
     text = TextForms(pl.col("received"), pl.col("own"), treatment.of_retrieval)
     columns = {"hash ": text.received.hash(seed), "length ": text.received.str.len_chars()} | examine_texts(text)
@@ -132,7 +140,7 @@ def _survey_texts(
     if treatment.scripts:
         columns[f"{WRONG_SCRIPT} "] = in_wrong_script(text.received, treatment.scripts)
     with stage(f"audit of texts in {', '.join(dict.fromkeys(f'{config}/{split}' for config, split, _ in texts))}"):
-        engine: EngineType = "in-memory" if is_small else "streaming"
+        engine: EngineType = "in-memory" if count_rows(rows) <= FEW else "streaming"
         survey = rows.select("table", "position", **columns).collect(engine=engine)
         survey = mark_suspects(survey, rows.select("position", text="received"))
     parts = survey.drop("position").partition_by("table", as_dict=True, include_key=False)
