@@ -93,8 +93,8 @@ def first_distinct(values: pl.Series) -> pl.Series:
         return values.is_first_distinct()
     numbers = values.to_numpy()
     order = np.argsort(numbers, kind="stable")
-    is_first = np.ones(len(numbers), np.bool_)
-    is_first[order[1:]] = numbers[order[1:]] != numbers[order[:-1]]
+    ordered, is_first = numbers[order], np.ones(len(numbers), np.bool_)
+    is_first[order[1:]] = ordered[1:] != ordered[:-1]
     return pl.Series(values.name, is_first)
 
 

@@ -56,6 +56,7 @@ from pipelines.audit.copies.shingles import (
     take_rows,
     take_slices,
 )
+from pipelines.audit.tables import duplicated
 from pipelines.process.files import temporary_file_error
 from pipelines.process.stages import counted, stage
 
@@ -173,9 +174,8 @@ def _find_candidates(frames: Sequence[pl.LazyFrame], compared: Array) -> tuple[A
 
 def _find_reordered(frames: Sequence[pl.LazyFrame], splits: pl.Series, compared: Array, bags: Array) -> pl.DataFrame:
     """The compared rows with the words of an earlier row in another order: what find_near_duplicates returns of them."""
-    order = compared[np.argsort(bags[compared])]
-    ordered = bags[order]
-    candidates = np.sort(order[_is_repeated(ordered) & (ordered != 0)])
+    own = pl.Series(bags[compared])
+    candidates = compared[(duplicated(own) & (own != 0)).to_numpy()]
     parts = [pl.DataFrame(schema={"row": pl.UInt32, "text": pl.UInt64, "bag": pl.UInt64})]
     for batch in read_rows(frames, candidates):
         folded = batch.select(fold_text_1(pl.exclude("__row")))
