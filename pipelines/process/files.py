@@ -146,8 +146,8 @@ def link_or_copy(source: str | Path, target: str | Path, *, follow_symlinks: boo
 
 def disk_failure(error: Exception) -> str | None:
     """What the system says of a disk that is full or that fails; None for any other error. polars tells of it in words only."""
-    code, words = getattr(error, "errno", None), str(error)
-    return next((os.strerror(one) for one in DISK_ERRORS if one == code or os.strerror(one) in words), None)
+    number, words = getattr(error, "errno", None), str(error)
+    return next((os.strerror(code) for code in DISK_ERRORS if code == number or os.strerror(code) in words), None)
 
 
 def temporary_file_error(failure: str) -> DatasetError:
