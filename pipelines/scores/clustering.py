@@ -32,9 +32,9 @@ def score_clustering(table: pl.LazyFrame) -> Results:
     numbers = rows["labels"].rank("dense").to_numpy()
     detail = f"mean of {STARTS} starts"
     with stage("baselines: chance", total=STARTS, unit="starts") as advance:
-        chance = [v_measure(labels, _draw_clusters(texts, labels, start, advance)) for start in range(STARTS)]
+        chance = [v_measure(numbers, _draw_clusters(texts, labels, start, advance)) for start in range(STARTS)]
     baselines = [make_baseline("chance", float(np.mean(chance)), detail=detail)]
-    baselines.append(make_baseline("majority", v_measure(labels, np.zeros(rows.height, dtype=np.int64))))
+    baselines.append(make_baseline("majority", v_measure(numbers, np.zeros(rows.height, dtype=np.int64))))
     lengths = describe_lengths(texts)
     weights, _ = weigh_terms(*[count_terms(texts.to_list())] * 2)
     for name, features in (("length", standardize(lengths, lengths)[0]), ("kmeans", weights)):

@@ -1,18 +1,26 @@
-"""The main scores of task types, as mteb 2.26 computes them, from 0 (or -1) to 1; and what a random answer gets."""
+"""The main scores of task types, as mteb 2.26 computes them, from 0 (or -1) to 1; and what a random answer gets.
+
+mteb takes its scores from scikit-learn and scipy. An interval needs 2,000 of each, and there most of the time went into checks of
+the same arrays again and again: so the formulas are here, and tests compare them with those libraries.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.stats import binom, rankdata, spearmanr
-from sklearn.metrics import average_precision_score, v_measure_score
+from scipy.stats import binom
 
 from pipelines.scores.results import Integers, Values
 
 
 def average_precision(labels: Integers, scores: Values) -> float:
     """The average precision of an order of rows labelled 0 and 1, the highest scores first; equal scores have one rank."""
-    return float(average_precision_score(labels, scores)) if labels.any() else 0.0
+    if not labels.any():
+        return 0.0
+    order = np.argsort(-scores, kind="stable")
+    last = np.append(np.flatnonzero(np.diff(scores[order])), len(order) - 1)  # of the rows with an equal score
+    found = np.cumsum(labels[order])[last]
+    return float((np.diff(found, prepend=0) * found / (last + 1)).sum() / found[-1])
 
 
 def area_under_curve(labels: Integers, scores: Values) -> float | None:
@@ -21,7 +29,7 @@ def area_under_curve(labels: Integers, scores: Values) -> float | None:
     negatives = len(labels) - positives
     if not positives or not negatives:
         return None
-    ranks = float(rankdata(scores)[labels == 1].sum())
+    ranks = float(_rank(scores)[labels == 1].sum())
     return (ranks - positives * (positives + 1) / 2) / (positives * negatives)
 
 
@@ -41,12 +49,32 @@ def spearman(scores: Values, predicted: Values) -> float:
     """The rank correlation; 0 where one side is constant."""
     if len(scores) < 2 or np.ptp(scores) == 0 or np.ptp(predicted) == 0:
         return 0.0
-    return float(spearmanr(scores, predicted).statistic)
+    return float(np.corrcoef(_rank(scores), _rank(predicted))[0, 1])
 
 
-def v_measure(labels: Sequence[str] | Integers, clusters: Integers) -> float:
-    """The harmonic mean of homogeneity and completeness."""
-    return float(v_measure_score(labels, clusters))
+def _rank(values: Values) -> Values:
+    """The rank of each value, from 1; equal values have the mean of theirs."""
+    order = np.argsort(values, kind="stable")
+    starts = np.concatenate([[True], np.diff(values[order]) != 0])
+    edges = np.append(np.flatnonzero(starts), len(values))
+    ranks = np.empty(len(values))
+    ranks[order] = ((edges[:-1] + edges[1:] + 1) / 2)[np.cumsum(starts) - 1]
+    return ranks
+
+
+def v_measure(labels: Integers, clusters: Integers) -> float:
+    """The harmonic mean of homogeneity and completeness: twice the mutual information by the sum of both entropies."""
+    entropies = _entropy(labels) + _entropy(clusters)
+    if entropies == 0:
+        return 1.0
+    both = labels.astype(np.int64) * (int(clusters.max()) + 1) + clusters
+    return max(0.0, 2 * (entropies - _entropy(both)) / entropies)
+
+
+def _entropy(numbers: Integers) -> float:
+    counts = np.bincount(numbers)
+    shares = counts[counts > 0] / len(numbers)
+    return -float((shares * np.log(shares)).sum())
 
 
 def bitext_f1(found: Integers) -> Values:

@@ -1,15 +1,43 @@
-"""pipelines.scores.metrics: the numbers are those of scikit-learn, which mteb computes its scores with."""
+"""pipelines.scores.metrics: the numbers are those of scikit-learn and scipy, which mteb computes its scores with."""
 
 from itertools import product
 
 import numpy as np
 import pytest
-from sklearn.metrics import f1_score, roc_auc_score
+from scipy.stats import spearmanr
+from sklearn.metrics import average_precision_score, f1_score, roc_auc_score, v_measure_score
 
 from pipelines.scores import metrics
 
 LABELS = np.array([0, 1, 1, 0, 1, 0, 0, 1])
 SCORES = np.array([0.1, 0.9, 0.4, 0.4, 0.8, 0.3, 0.8, 0.2])
+
+DRAWS = [(rows, values, seed) for rows in (2, 7, 300) for values in (2, 5, 10_000) for seed in range(5)]
+
+
+@pytest.mark.parametrize(("rows", "values", "seed"), DRAWS)
+def test_scores_are_those_of_the_libraries_however_many_values_are_equal(rows: int, values: int, seed: int) -> None:
+    bits = np.random.default_rng(seed)
+    labels, others = bits.integers(0, 2, rows), bits.integers(1, values + 1, rows)
+    labels[:2] = 0, 1
+    scores, targets = bits.integers(0, values, rows) / values - 0.5, bits.normal(size=rows).round(1)
+    assert metrics.average_precision(labels, scores) == pytest.approx(average_precision_score(labels, scores))
+    assert metrics.area_under_curve(labels, scores) == pytest.approx(roc_auc_score(labels, scores))
+    assert metrics.v_measure(labels, others) == pytest.approx(v_measure_score(labels, others), abs=1e-12)
+    assert metrics.v_measure(others, others) == pytest.approx(1)
+    if np.ptp(scores) and np.ptp(targets):
+        assert metrics.spearman(targets, scores) == pytest.approx(spearmanr(targets, scores).statistic)
+
+
+@pytest.mark.parametrize(
+    ("labels", "clusters"), [([2, 2, 2], [1, 1, 1]), ([1, 2, 2], [0, 0, 0]), ([1, 1, 1], [0, 1, 1])]
+)
+def test_one_label_or_one_cluster_is_scored_as_scikit_learn_scores_it(labels: list[int], clusters: list[int]) -> None:
+    assert metrics.v_measure(np.array(labels), np.array(clusters)) == v_measure_score(labels, clusters)
+
+
+def test_without_a_label_there_is_no_precision() -> None:
+    assert metrics.average_precision(np.array([0, 0]), np.array([0.5, 0.1])) == 0
 
 
 def test_the_area_under_the_curve_counts_equal_scores_half() -> None:
