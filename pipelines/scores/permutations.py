@@ -180,9 +180,13 @@ def _judge(metric: str, targets: Values, predicted: Values) -> float:
 
 def _hat(training: Any, scored: Any) -> Values:
     """The matrix that turns the targets of training rows into predictions, both without their mean."""
-    kernel, own = _dense(training @ training.T), _dense(scored @ training.T)
+    few = training.shape[1] < training.shape[0]  # what is solved has as many rows as there are features, or training rows
+    kernel = _dense(training.T @ training if few else training @ training.T)
     kernel[np.diag_indices_from(kernel)] += PENALTY
-    hat: Values = solve(kernel, own.T, assume_a="pos", overwrite_a=True).T
+    if few:
+        hat: Values = scored @ solve(kernel, _dense(training).T, assume_a="pos")
+    else:
+        hat = solve(kernel, _dense(scored @ training.T).T, assume_a="pos", overwrite_a=True).T
     return hat
 
 
