@@ -12,7 +12,6 @@ import pytest
 from tests.support.extras import EXTRAS
 from tests.support.paths import ROOT
 
-IN_CI = "pytrec_eval"  # the least that its tests take
 ALL_SLOW = {"accelerate"}  # packages that only slow tests need
 # Loaded by every Python process that the suite starts, too: the finder of installed packages does not find this one.
 HIDE = """
@@ -57,13 +56,8 @@ def files_about(package: str) -> list[str]:
     return sorted(str(path.relative_to(ROOT)) for path in tests)
 
 
-@pytest.mark.parametrize(
-    "package",
-    [
-        pytest.param(name, marks=[pytest.mark.extra(name), *([pytest.mark.slow] if name != IN_CI else [])])
-        for name in EXTRAS
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("package", [pytest.param(name, marks=pytest.mark.extra(name)) for name in EXTRAS])
 def test_without_a_package_its_tests_are_skipped_with_the_extra_that_has_it(package: str, tmp_path: Path) -> None:
     files = [path for path in files_about(package) if path != "tests/test_extras.py"]
     (tmp_path / "sitecustomize.py").write_text(HIDE.format(package=package))

@@ -257,7 +257,9 @@ def test_ctrl_c_ends_the_driver_and_its_workers(tmp_path: Path, log: Path, name:
 
 
 @needs_ray
-@pytest.mark.parametrize("before", ["", "import ray\n"], ids=["alone", "imported before"])
+@pytest.mark.parametrize(
+    "before", ["", pytest.param("import ray\n", marks=pytest.mark.slow)], ids=["alone", "imported before"]
+)
 def test_ray_gives_the_same_results_and_shows_nothing_of_its_own(tmp_path: Path, before: str) -> None:
     parts = corpus(tmp_path / "corpus")
     (tmp_path / "log").mkdir()

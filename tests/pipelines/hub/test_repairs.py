@@ -301,7 +301,12 @@ def test_the_tag_of_a_take_over_that_a_squash_moved_is_recorded_where_it_is(thei
     assert (last["commit"], last["why"]) == (moved, f"commit {theirs} is gone, and the tag is on {moved}")
 
 
-@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+STALL = "a stall after execution"  # seconds at each request
+
+
+@pytest.mark.parametrize(
+    "fault", [pytest.param(FAULTS[name], marks=[pytest.mark.slow] * (name == STALL), id=name) for name in FAULTS]
+)
 def test_a_repair_that_fails_at_any_request_is_finished_by_the_next(world: World, fault: Fault) -> None:
     """A deleted tag, a moved one, a branch in the way and main behind, all at once."""
     oldest, newest = world.tag("1.0.0"), world.tag("2.0.0")
