@@ -54,6 +54,7 @@ def _telling_rows(task: tasks.Task, layout: tasks.Layout, table: pl.LazyFrame, f
     """The positions of the rows to show. found: position and severe, of the rows that findings are about."""
     severe = found.filter("severe")["position"].implode()
     texts = list(model_inputs(layout).values())
+    text = pl.concat_str(texts, separator="\n")
     rows = (
         table.with_row_index("__row")
         .select(
@@ -61,13 +62,14 @@ def _telling_rows(task: tasks.Task, layout: tasks.Layout, table: pl.LazyFrame, f
             found=pl.col("__row").is_in(found["position"].implode()),
             severe=pl.col("__row").is_in(severe),
             group=_group(task),
-            text=pl.concat_str(texts, separator="\n"),
+            # In batches, so that the texts are not kept.
+            order=text.map_batches(lambda batch: hash_order(batch, SEED), return_dtype=pl.UInt64, is_elementwise=True),
             **{f"length {side}": text.str.len_chars().cast(pl.Float64) for side, text in enumerate(texts)},
         )
         .collect(engine="streaming")
     )
     lengths = [pl.col(f"length {side}") for side in range(len(texts))]
-    rows = rows.with_columns(order=hash_order(rows["text"], SEED)).with_columns(
+    rows = rows.with_columns(
         clean=~pl.col("found") & pl.col("order").is_unique(),
         near=pl.all_horizontal((length - length.median()).abs() <= length.median() / 4 for length in lengths),
     )
