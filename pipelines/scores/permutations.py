@@ -180,7 +180,8 @@ def _judge(metric: str, targets: Values, predicted: Values) -> float:
 
 def _hat(training: Any, scored: Any) -> Values:
     """The matrix that turns the targets of training rows into predictions, both without their mean."""
-    few = training.shape[1] < training.shape[0]  # what is solved has as many rows as there are features, or training rows
+    # What is solved has as many rows as there are features or as there are training rows.
+    few = training.shape[1] < training.shape[0]
     kernel = _dense(training.T @ training if few else training @ training.T)
     kernel[np.diag_indices_from(kernel)] += PENALTY
     if few:

@@ -32,10 +32,8 @@ from pipelines.process.stages import counted, stage
 
 # Of a uint64: a row of a batch, how frequent a run is (estimated by its first bits), and the run.
 ROW_BITS, FREQUENCY_BITS, NUMBER_BITS = 15, 8, 41
-COUNTER_BITS, TABLE_BITS = (
-    20,
-    24,
-)  # of a run, by which it is counted, and by which a table says whether it may be a probe
+COUNTER_BITS = 20  # of a run, by which it is counted
+TABLE_BITS = 24  # of a run, by which a table says whether it may be a probe
 TABLE_SHIFT = np.uint64(NUMBER_BITS - TABLE_BITS)
 CHUNK_ROWS = 2_000  # rows worked on at a time, so that what is computed of them stays in the processor's cache
 MAX_LONGER = 10  # texts of a split that a text is compared with
@@ -78,9 +76,7 @@ def _choose_probes(frames: Sequence[pl.LazyFrame], start: int, compared: Array) 
     for batch in read_batches(*frames):
         runs, words = _read_runs(batch)
         counters = (runs.values >> np.uint64(NUMBER_BITS - COUNTER_BITS)).astype(np.int64)
-        frequencies = np.minimum(np.bincount(counters, minlength=1)[counters], (1 << FREQUENCY_BITS) - 1).astype(
-            np.uint64
-        )
+        frequencies = np.bincount(counters, minlength=1)[counters].clip(max=(1 << FREQUENCY_BITS) - 1).astype(np.uint64)
         owners = np.repeat(np.arange(batch.height, dtype=np.uint64), runs.lengths)
         keys = np.sort(owners << np.uint64(64 - ROW_BITS) | frequencies << np.uint64(NUMBER_BITS) | runs.values)
         keys = keys[np.append(True, keys[1:] != keys[:-1])[: len(keys)]]
