@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from builders.errors import DatasetError, PublishError, SourceError, UsageError
 from pipelines import command
+from pipelines.process import interrupts
 
 if TYPE_CHECKING:
     import argparse
@@ -253,6 +254,8 @@ def _attempt(name: str, version: str, settings: BuildSettings) -> BuildResult | 
     except OSError:  # a full disk, a folder without permission: the other datasets would meet it too
         raise
     except Exception as error:  # a builder that meets its real file for the first time must not stop the others
+        if interrupts.is_stopping():  # libraries turn what a signal raises into an error of their own
+            raise
         logger.exception("%s@%s", name, version)
         return unexpected_failure(f"{name}@{version}", error)
 

@@ -162,6 +162,35 @@ def test_the_workers_of_a_build_end_with_their_parent(number: signal.Signals, tm
     assert process.returncode == {signal.SIGKILL: -9, signal.SIGTERM: 143, signal.SIGINT: 130}[number]
 
 
+# A build in which a library takes Ctrl-C for an error of its own, as polars may where it converts a value.
+SWALLOWED = """
+import os, signal, sys, time
+import pipelines.make
+from pipelines import build, command
+
+def swallow(*_):
+    print("building", flush=True)
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(60)
+    except KeyboardInterrupt:
+        raise TypeError("cannot create a literal") from None
+
+pipelines.make.make = swallow
+sys.argv[1:] = ["cedr", "terra", "--sample", "--output", {output!r}]
+command.run(build.main)
+"""
+
+
+def test_an_error_that_ctrl_c_caused_is_none_of_the_dataset_and_the_build_ends(tmp_path: Path) -> None:
+    with start(sys.executable, "-c", SWALLOWED.format(output=str(tmp_path))) as process:
+        output, errors = process.communicate(timeout=LONGEST)
+    assert (process.returncode, output) == (130, "building\n")
+    assert "Traceback" not in errors
+    assert "literal" not in errors
+    assert errors.endswith("interrupted\n")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_ctrl_c_at_any_moment_ends_a_build_and_all_its_processes(jobs: str, tmp_path: Path) -> None:
