@@ -54,7 +54,7 @@ def _telling_rows(task: tasks.Task, layout: tasks.Layout, table: pl.LazyFrame, f
     """The positions of the rows to show. found: position and severe, of the rows that findings are about."""
     severe = found.filter("severe")["position"].implode()
     texts = list(model_inputs(layout).values())
-    text = pl.concat_str(texts, separator="\n")
+    joined = pl.concat_str(texts, separator="\n")
     rows = (
         table.with_row_index("__row")
         .select(
@@ -63,7 +63,9 @@ def _telling_rows(task: tasks.Task, layout: tasks.Layout, table: pl.LazyFrame, f
             severe=pl.col("__row").is_in(severe),
             group=_group(task),
             # In batches, so that the texts are not kept.
-            order=text.map_batches(lambda batch: hash_order(batch, SEED), return_dtype=pl.UInt64, is_elementwise=True),
+            order=joined.map_batches(
+                lambda batch: hash_order(batch, SEED), return_dtype=pl.UInt64, is_elementwise=True
+            ),
             **{f"length {side}": text.str.len_chars().cast(pl.Float64) for side, text in enumerate(texts)},
         )
         .collect(engine="streaming")

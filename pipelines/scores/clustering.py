@@ -5,7 +5,6 @@ equally near to all of them, and which one they join decides where the centres m
 centres the first is taken. The first centres are texts in the order of their hashes; the score is the mean over several starts.
 """
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -27,14 +26,13 @@ DIGITS = 9  # of a similarity: what differs less is equal
 def score_clustering(table: pl.LazyFrame) -> Results:
     """All baselines. table: sentences, labels."""
     rows = table.select("sentences", "labels").collect(engine="streaming")
-    texts, labels = rows["sentences"], rows["labels"].to_list()
-    clusters, components = len(set(labels)), connect(texts.to_list())
-    numbers = rows["labels"].rank("dense").to_numpy()
+    texts, labels = rows["sentences"], rows["labels"].rank("dense").cast(pl.Int64).to_numpy()
+    clusters, components = rows["labels"].n_unique(), connect(texts.to_list())
     detail = f"mean of {STARTS} starts"
     with stage("baselines: chance", total=STARTS, unit="starts") as advance:
-        chance = [v_measure(numbers, _draw_clusters(texts, labels, start, advance)) for start in range(STARTS)]
+        chance = [v_measure(labels, _draw_clusters(texts, labels, start, advance)) for start in range(STARTS)]
     baselines = [make_baseline("chance", float(np.mean(chance)), detail=detail)]
-    baselines.append(make_baseline("majority", v_measure(numbers, np.zeros(rows.height, dtype=np.int64))))
+    baselines.append(make_baseline("majority", v_measure(labels, np.zeros(rows.height, dtype=np.int64))))
     lengths = describe_lengths(texts)
     weights, _ = weigh_terms(*[count_terms(texts.to_list())] * 2)
     for name, features in (("length", standardize(lengths, lengths)[0]), ("kmeans", weights)):
@@ -45,7 +43,7 @@ def score_clustering(table: pl.LazyFrame) -> Results:
             ]
 
         def judge(chosen: Rows, found: Sequence[Integers] = found) -> float:
-            return float(np.mean([v_measure(numbers[chosen], start[chosen]) for start in found]))
+            return float(np.mean([v_measure(labels[chosen], start[chosen]) for start in found]))
 
         with stage(f"baselines: interval of {name}"):
             low_high = interval(components, judge)
@@ -89,11 +87,10 @@ def _first_centres(texts: pl.Series, clusters: int, start: int) -> Integers:
     return distinct["row"].gather(order).to_numpy().astype(np.int64)
 
 
-def _draw_clusters(texts: pl.Series, labels: list[str], start: int, advance: Callable[[int], None]) -> Integers:
+def _draw_clusters(texts: pl.Series, labels: Integers, start: int, advance: Callable[[int], None]) -> Integers:
     """The sizes of the labels, dealt out to the texts in the order of their hashes."""
     order = order_by_hash(texts, f"chance {start}")
-    clusters = np.zeros(len(order), dtype=np.int64)
-    sizes = [size for _, size in sorted(Counter(labels).items())]
-    clusters[order] = np.repeat(np.arange(len(sizes)), sizes)
+    clusters = np.empty_like(labels)
+    clusters[order] = np.sort(labels)
     advance(1)
     return clusters

@@ -67,7 +67,7 @@ def v_measure(labels: Integers, clusters: Integers) -> float:
     entropies = _entropy(labels) + _entropy(clusters)
     if entropies == 0:
         return 1.0
-    both = labels.astype(np.int64) * (int(clusters.max()) + 1) + clusters
+    both = labels * (int(clusters.max()) + 1) + clusters
     return max(0.0, 2 * (entropies - _entropy(both)) / entropies)
 
 
