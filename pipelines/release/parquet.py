@@ -27,7 +27,8 @@ from pipelines.release.content_hash import TableHash, fill_null, to_numpy
 # The Hub's viewer reads whole row groups and gives up near 286 MiB. A shard is the least that a re-upload costs.
 ROW_GROUP_ROWS, ROW_GROUP_BYTES = 20_000, 32 << 20
 SHARD_BYTES = 512 << 20
-BATCH_ROWS = 20_000
+# Rows with lists can be of many texts, and a batch is in memory three times while it is converted.
+BATCH_ROWS, LIST_BATCH_ROWS = 20_000, 2_000
 
 
 def write_table(frame: pl.DataFrame | pl.LazyFrame, release_dir: Path, config: str, split: str) -> Table:
@@ -165,10 +166,11 @@ def _open_writer(path: Path, schema: Any) -> Any:
 
 def _batches(frame: pl.DataFrame | pl.LazyFrame, schema: Any) -> Iterator[Any]:
     """Small pyarrow tables with all rows in order."""
+    size = LIST_BATCH_ROWS if any(pa.types.is_list(field.type) for field in schema) else BATCH_ROWS
     batches: Iterator[pl.DataFrame] = (
-        frame.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming")
+        frame.collect_batches(chunk_size=size, maintain_order=True, engine="streaming")
         if isinstance(frame, pl.LazyFrame)
-        else frame.iter_slices(BATCH_ROWS)
+        else frame.iter_slices(size)
     )
     for batch in batches:
         arrow = _without_other_rows(batch).to_arrow(compat_level=pl.CompatLevel.oldest())

@@ -132,7 +132,7 @@ def test_files_and_row_groups_follow_from_the_rows_alone(tmp_path: Path, monkeyp
     frame = pl.DataFrame({"text": texts, "tags": [[t[:3], t[:2]] for t in texts]})
     shapes = []
     for number, batch_rows in enumerate((1, 10, 1000)):
-        monkeypatch.setattr(parquet, "BATCH_ROWS", batch_rows)
+        monkeypatch.setattr(parquet, "LIST_BATCH_ROWS", batch_rows)
         release_dir = tmp_path / str(number)
         table = parquet.write_table(frame, release_dir, "corpus", "test")
         groups = []

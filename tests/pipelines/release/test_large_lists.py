@@ -13,7 +13,7 @@ from pipelines.release import parquet
 def test_a_table_with_more_than_2_gb_in_lists_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, lazy: bool
 ) -> None:
-    monkeypatch.setattr(parquet, "BATCH_ROWS", 10)
+    monkeypatch.setattr(parquet, "LIST_BATCH_ROWS", 10)
     text = "слово " * 4_000_000
     frame = pl.DataFrame({"negatives": [[f"{number} {text}"] for number in range(60)]})
     assert frame.estimated_size() > 2**31
