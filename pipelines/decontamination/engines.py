@@ -350,9 +350,14 @@ def _cluster(processes: int, address: str | None) -> Iterator[Any]:
 
 def _read_settings() -> None:
     """Let Ray read its settings again: it keeps those of its import, which may have been that of another library."""
-    raylet = import_module("ray._raylet")
+    raylet: Any = import_module("ray._raylet")
+    constants: Any = import_module("ray._private.ray_constants")
     raylet.Config.initialize("")
     raylet.AuthenticationTokenLoader.instance().reset_cache()
+    # By this, Ray listens on all addresses or on loopback alone, whatever the system.
+    constants.ENABLE_RAY_CLUSTER = constants.env_bool(
+        constants.ENABLE_RAY_CLUSTERS_ENV_VAR, not constants.IS_WINDOWS_OR_OSX
+    )
 
 
 def _require_answer(address: str) -> None:

@@ -20,6 +20,14 @@ def list_texts(partition: Partition, *, seconds: float = 0, log: str = "") -> pl
     return pl.concat(frames)
 
 
+def list_open_ports(_: Partition) -> pl.DataFrame:
+    """The addresses (hexadecimal, as in /proc/net/tcp) at which the parent of this process waits for connections."""
+    sockets = {path.resolve().name for path in Path(f"/proc/{os.getppid()}/fd").iterdir()}
+    lines = [line.split() for name in ("tcp", "tcp6") for line in Path("/proc/net", name).read_text().splitlines()[1:]]
+    waiting = {line[1].split(":")[0] for line in lines if line[3] == "0A" and f"socket:[{line[9]}]" in sockets}
+    return pl.DataFrame({"address": sorted(waiting)}, {"address": pl.String})
+
+
 def kill_once(partition: Partition, *, log: str, numbers: tuple[int, ...]) -> pl.DataFrame:
     """As list_texts, but a process is killed when it first gets one of these partitions."""
     if partition.number in numbers and not any(Path(log).glob(f"{partition.number}-*")):

@@ -30,7 +30,7 @@ from pipelines.decontamination.engines import (
     run_partitions,
     scan_digest,
 )
-from tests.support.corpus_work import fail, kill_always, kill_once, list_texts
+from tests.support.corpus_work import fail, kill_always, kill_once, list_open_ports, list_texts
 from tests.support.foreign import write_json_lines
 from tests.support.paths import ROOT
 
@@ -284,6 +284,19 @@ def test_errors_of_ray_say_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="killed 4 times") as caught:
         run_partitions(parts, partial(kill_always, number=8), Engine("ray", 2), tmp_path)
     assert caught.value.where == f"{tmp_path}/corpus/b.jsonl, from row 2"
+
+
+@pytest.mark.slow
+@needs_ray
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="no list of open ports")
+def test_ray_listens_on_this_machine_alone_and_is_then_as_it_was(tmp_path: Path) -> None:
+    """Also where it was imported before."""
+    import ray
+
+    before = ray.util.get_node_ip_address()
+    ports = results(tmp_path, corpus(tmp_path / "corpus"), list_open_ports, Engine("ray", 1))
+    assert ports["address"].str.tail(8).unique().to_list() == ["0100007F"], "127.0.0.1, its bytes from the last"
+    assert ray.util.get_node_ip_address() == before
 
 
 def driver_of(folder: Path, name: str, count: int, seconds: float) -> str:
