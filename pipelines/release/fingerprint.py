@@ -123,6 +123,7 @@ def verify_cached_imports(module: str) -> None:
             )
 
 
+@cache  # `publish` verifies the cache for each release, and most of the files are the same
 def _imports(code: bytes) -> list[str]:
     """The names of PACKAGES that a Python file with this code imports."""
     names: list[str] = []
