@@ -166,24 +166,24 @@ def _open_writer(path: Path, schema: Any) -> Any:
 
 def _batches(frame: pl.DataFrame | pl.LazyFrame, schema: Any) -> Iterator[Any]:
     """Small pyarrow tables with all rows in order."""
-    size = LIST_BATCH_ROWS if any(pa.types.is_list(field.type) for field in schema) else BATCH_ROWS
+    has_lists = any(pa.types.is_list(field.type) for field in schema)
+    size = LIST_BATCH_ROWS if has_lists else BATCH_ROWS
     batches: Iterator[pl.DataFrame] = (
         frame.collect_batches(chunk_size=size, maintain_order=True, engine="streaming")
         if isinstance(frame, pl.LazyFrame)
         else frame.iter_slices(size)
     )
     for batch in batches:
-        arrow = _without_other_rows(batch).to_arrow(compat_level=pl.CompatLevel.oldest())
+        rows = _without_other_rows(batch) if has_lists else batch
+        arrow = rows.to_arrow(compat_level=pl.CompatLevel.oldest())
         yield pa.Table.from_batches(arrow.to_batches()).cast(schema)
 
 
 def _without_other_rows(batch: pl.DataFrame) -> pl.DataFrame:
-    """The same rows in their own memory, if they have lists: else the texts of all rows would be converted for each batch.
+    """The same rows in their own memory: else the texts of all rows would be converted for each batch of rows with lists.
 
     A slice of a column of lists keeps the values of the whole column, and pyarrow casts at most 2 GB of them.
     """
-    if not any(isinstance(dtype, pl.List) for dtype in batch.dtypes):
-        return batch
     return batch.select(pl.all().gather(pl.int_range(batch.height)))
 
 

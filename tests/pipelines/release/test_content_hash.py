@@ -122,17 +122,21 @@ def test_a_dataset_hash_does_not_depend_on_the_order_of_tables() -> None:
     assert dataset_sha256(dict(reversed(tables.items()))) == dataset_sha256(tables)
 
 
-def test_files_and_row_groups_follow_from_the_rows_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("columns", [["text", "tags"], ["text"]], ids=["with lists", "without lists"])
+def test_files_and_row_groups_follow_from_the_rows_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: list[str]
+) -> None:
     import pyarrow.parquet as pq
 
     monkeypatch.setattr(parquet, "ROW_GROUP_ROWS", 7)
     monkeypatch.setattr(parquet, "ROW_GROUP_BYTES", 100)
     monkeypatch.setattr(parquet, "SHARD_BYTES", 300)
     texts = ["x" * (i * 37 % 61) for i in range(100)] + ["y" * 5000, "z"]
-    frame = pl.DataFrame({"text": texts, "tags": [[t[:3], t[:2]] for t in texts]})
+    frame = pl.DataFrame({"text": texts, "tags": [[t[:3], t[:2]] for t in texts]}).select(columns)
     shapes = []
     for number, batch_rows in enumerate((1, 10, 1000)):
-        monkeypatch.setattr(parquet, "LIST_BATCH_ROWS", batch_rows)
+        for name in ("BATCH_ROWS", "LIST_BATCH_ROWS"):
+            monkeypatch.setattr(parquet, name, batch_rows)
         release_dir = tmp_path / str(number)
         table = parquet.write_table(frame, release_dir, "corpus", "test")
         groups = []
