@@ -248,14 +248,13 @@ def _attempt(name: str, version: str, settings: BuildSettings) -> BuildResult | 
         from pipelines.make import make
 
     try:
-        return make(catalogue.load(catalogue.entries()[name]), version, settings)
+        with interrupts.stop_at_any_error():
+            return make(catalogue.load(catalogue.entries()[name]), version, settings)
     except DatasetError as error:
         return failure_of(error)
     except OSError:  # a full disk, a folder without permission: the other datasets would meet it too
         raise
     except Exception as error:  # a builder that meets its real file for the first time must not stop the others
-        if interrupts.is_stopping():  # libraries turn what a signal raises into an error of their own
-            raise
         logger.exception("%s@%s", name, version)
         return unexpected_failure(f"{name}@{version}", error)
 

@@ -21,6 +21,7 @@ from builders.raw_files import ByHand, GitHub, Hub, Member, RawFile
 from builders.spec import Raw, Source
 from pipelines.build_report.redaction import failure_of, report_error, unexpected_failure
 from pipelines.make import BuildSettings, make
+from pipelines.process import interrupts
 from pipelines.process.files import write_atomically
 from pipelines.process.tables import wrap
 from pipelines.process.terminal import format_duration, format_size
@@ -265,17 +266,15 @@ def _try(
     }
     names = tuple(raw.name for raw in raws.values())
     raw = RawSettings(folder, folder / "cache", offline=True, lock=folder / "raw.lock.json", mirrors=(), unpinned=names)
+    settings = BuildSettings(folder / "outputs", raw, limit=records, ledger=folder / "ledger.json")
     try:
-        measured = [each for each in source.measurements if {each.key, *each.inputs} <= raws.keys()]
-        for measurement in measured[:1]:
-            for _ in measurement.texts(raws):
-                pass
-        if not measured:
-            make(
-                definition,
-                version,
-                BuildSettings(folder / "outputs", raw, limit=records, ledger=folder / "ledger.json"),
-            )
+        with interrupts.stop_at_any_error():
+            measured = [each for each in source.measurements if {each.key, *each.inputs} <= raws.keys()]
+            for measurement in measured[:1]:
+                for _ in measurement.texts(raws):
+                    pass
+            if not measured:
+                make(definition, version, settings)
     except DatasetError as error:
         failure = failure_of(error)
         is_content = failure.module.startswith(READERS) and not (is_cut and OTHER_FILE in error.what)

@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Iterator
 from types import FrameType
 
 INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM  # exit codes, as shells number them
@@ -28,6 +29,17 @@ def handle_signals(*numbers: signal.Signals) -> None:
 def is_stopping() -> bool:
     """Whether a signal has arrived: an error after that may be its consequence."""
     return _stopping.is_set()
+
+
+@contextlib.contextmanager
+def stop_at_any_error() -> Iterator[None]:
+    """Raise KeyboardInterrupt for any error after a signal: a library may have turned the exception of the signal into it."""
+    try:
+        yield
+    except Exception as error:
+        if is_stopping():
+            raise KeyboardInterrupt from error
+        raise
 
 
 def end_process(code: int) -> None:

@@ -15,6 +15,7 @@ from cards.manifest import Manifest
 from cards.texts import Gap, prose_path, read_prose
 from pipelines.catalogue_pages.sources import render_page
 from pipelines.make import BuildSettings, make
+from pipelines.process import interrupts
 from pipelines.raw.locations import missing_golden_files
 from pipelines.raw.pins import LOCK_FILE, find_pin
 from pipelines.raw.settings import RawSettings
@@ -106,7 +107,8 @@ def _build_gaps(definition: Definition, golden: Path) -> Iterator[Gap]:
         settings = BuildSettings(Path(folder), raw, sample=True, golden=golden, ledger=Path(folder) / "ledger.json")
         for version in definition.dataset.versions:
             try:
-                manifest = make(definition, version, settings).manifest
+                with interrupts.stop_at_any_error():
+                    manifest = make(definition, version, settings).manifest
             except DatasetError as error:
                 what = f"the sample of {name}@{version} does not build: {error.what}"
                 yield Gap(what, error.where or where, error.todo or "correct the recipe", error.expected, error.found)

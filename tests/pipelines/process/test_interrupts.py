@@ -162,10 +162,11 @@ def test_the_workers_of_a_build_end_with_their_parent(number: signal.Signals, tm
     assert process.returncode == {signal.SIGKILL: -9, signal.SIGTERM: 143, signal.SIGINT: 130}[number]
 
 
-# A build in which a library takes Ctrl-C for an error of its own, as polars may where it converts a value.
+# A build in which a library turns the KeyboardInterrupt of Ctrl-C into another error, as polars may where it converts a value.
 SWALLOWED = """
 import os, signal, sys, time
 import pipelines.make
+from builders.errors import SourceError
 from pipelines import build, command
 
 def swallow(*_):
@@ -174,7 +175,7 @@ def swallow(*_):
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(60)
     except KeyboardInterrupt:
-        raise TypeError("cannot create a literal") from None
+        raise {error}("cannot create a literal") from None
 
 pipelines.make.make = swallow
 sys.argv[1:] = ["cedr", "terra", "--sample", "--output", {output!r}]
@@ -182,8 +183,9 @@ command.run(build.main)
 """
 
 
-def test_an_error_that_ctrl_c_caused_is_none_of_the_dataset_and_the_build_ends(tmp_path: Path) -> None:
-    with start(sys.executable, "-c", SWALLOWED.format(output=str(tmp_path))) as process:
+@pytest.mark.parametrize("error", ["TypeError", "SourceError"])
+def test_an_error_that_ctrl_c_caused_is_none_of_the_dataset_and_the_build_ends(tmp_path: Path, error: str) -> None:
+    with start(sys.executable, "-c", SWALLOWED.format(output=str(tmp_path), error=error)) as process:
         output, errors = process.communicate(timeout=LONGEST)
     assert (process.returncode, output) == (130, "building\n")
     assert "Traceback" not in errors
