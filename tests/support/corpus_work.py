@@ -20,7 +20,7 @@ def list_texts(partition: Partition, *, seconds: float = 0, log: str = "") -> pl
     return pl.concat(frames)
 
 
-def list_open_ports(_: Partition) -> pl.DataFrame:
+def list_listening_addresses(_: Partition) -> pl.DataFrame:
     """The addresses (hexadecimal, as in /proc/net/tcp) at which the parent of this process waits for connections."""
     sockets = {path.resolve().name for path in Path(f"/proc/{os.getppid()}/fd").iterdir()}
     lines = [line.split() for name in ("tcp", "tcp6") for line in Path("/proc/net", name).read_text().splitlines()[1:]]

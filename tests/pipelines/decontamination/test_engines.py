@@ -30,7 +30,7 @@ from pipelines.decontamination.engines import (
     run_partitions,
     scan_digest,
 )
-from tests.support.corpus_work import fail, kill_always, kill_once, list_open_ports, list_texts
+from tests.support.corpus_work import fail, kill_always, kill_once, list_listening_addresses, list_texts
 from tests.support.foreign import write_json_lines
 from tests.support.paths import ROOT
 
@@ -294,8 +294,8 @@ def test_ray_listens_on_this_machine_alone_and_is_then_as_it_was(tmp_path: Path)
     import ray
 
     before = ray.util.get_node_ip_address()
-    ports = results(tmp_path, corpus(tmp_path / "corpus"), list_open_ports, Engine("ray", 1))
-    assert ports["address"].str.tail(8).unique().to_list() == ["0100007F"], "127.0.0.1, its bytes from the last"
+    found = results(tmp_path, corpus(tmp_path / "corpus"), list_listening_addresses, Engine("ray", 1))
+    assert found["address"].str.tail(8).unique().to_list() == ["0100007F"], "127.0.0.1, its bytes from the last"
     assert ray.util.get_node_ip_address() == before
 
 
