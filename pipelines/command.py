@@ -352,7 +352,8 @@ def all_versions(datasets: Sequence[tuple[Definition, str]], names: Sequence[str
 
 
 def print_error(error: DatasetError) -> None:
-    """Show an error on stderr."""
+    """Show an error on stderr; after a signal, end instead, as the error may be its consequence."""
+    interrupts.stop_for(error)
     logger.error("%s", error)
 
 
@@ -418,9 +419,10 @@ def run(main: Callable[[], int]) -> None:
     configure_logging()
     try:
         interrupts.handle_signals(signal.SIGINT, signal.SIGTERM)  # what they raise is caught here
-        _refuse_undecodable(sys.argv)
-        code = main()
-        sys.stdout.flush()
+        with interrupts.stop_at_any_error():  # an import that a signal interrupts may fail with another error
+            _refuse_undecodable(sys.argv)
+            code = main()
+            sys.stdout.flush()
     except DatasetError as error:
         print_error(error)
         code = error.exit_code
@@ -436,16 +438,12 @@ def run(main: Callable[[], int]) -> None:
         code = READER_CLOSED
     except Exception as error:
         failure = _explain(error)
-        if interrupts.is_stopping():  # an import that a signal interrupts may fail with another error
-            logger.info("interrupted")
-            code = interrupts.INTERRUPTED
-        elif failure is None:
+        if failure is None:
             raise
-        else:
-            print_error(failure)
-            if isinstance(error, OSError):  # what is still buffered cannot be written either
-                discard_output(1)
-            code = failure.exit_code
+        print_error(failure)
+        if isinstance(error, OSError):  # what is still buffered cannot be written either
+            discard_output(1)
+        code = failure.exit_code
     if interrupts.is_stopping():
         interrupts.end_process(code)  # a thread may compute for minutes
     gc.freeze()  # Python would look through everything for garbage before it ends, a quarter of a small build

@@ -17,7 +17,7 @@ from types import FrameType
 INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM  # exit codes, as shells number them
 GRACE = 10.0  # seconds for cleaning up
 
-_stopping = threading.Event()
+_received: int | None = None  # the first signal
 
 
 def handle_signals(*numbers: signal.Signals) -> None:
@@ -27,18 +27,23 @@ def handle_signals(*numbers: signal.Signals) -> None:
 
 
 def is_stopping() -> bool:
-    """Whether a signal has arrived: an error after that may be its consequence."""
-    return _stopping.is_set()
+    """Whether a signal has arrived."""
+    return _received is not None
+
+
+def stop_for(error: Exception) -> None:
+    """Raise the exception of a signal that has arrived: a library may have turned it into this error."""
+    if _received is not None:
+        raise _exception(_received) from error
 
 
 @contextlib.contextmanager
 def stop_at_any_error() -> Iterator[None]:
-    """Raise KeyboardInterrupt for any error after a signal: a library may have turned the exception of the signal into it."""
+    """Raise the exception of a signal for any error after it."""
     try:
         yield
     except Exception as error:
-        if is_stopping():
-            raise KeyboardInterrupt from error
+        stop_for(error)
         raise
 
 
@@ -51,19 +56,24 @@ def end_process(code: int) -> None:
 
 
 def _stop(number: int, _frame: FrameType | None) -> None:
+    global _received  # noqa: PLW0603 - a signal is the process's
     code = 128 + number
-    if _stopping.is_set():
+    if is_stopping():
         if number == signal.SIGTERM:  # programs repeat it: a pool, for one, when the first of its workers has ended
             return
         os._exit(code)
-    _stopping.set()
+    _received = number
     # Errors in destructors and threads that the exception causes would only hide the reason.
     sys.unraisablehook = _ignore
     threading.excepthook = _ignore
     deadline = threading.Timer(GRACE, os._exit, [code])
     deadline.daemon = True
     deadline.start()
-    raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(code)
+    raise _exception(number)
+
+
+def _exception(number: int) -> BaseException:
+    return KeyboardInterrupt() if number == signal.SIGINT else SystemExit(128 + number)
 
 
 def _ignore(_: object) -> None:

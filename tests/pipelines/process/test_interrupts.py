@@ -162,35 +162,47 @@ def test_the_workers_of_a_build_end_with_their_parent(number: signal.Signals, tm
     assert process.returncode == {signal.SIGKILL: -9, signal.SIGTERM: 143, signal.SIGINT: 130}[number]
 
 
-# A build in which a library turns the KeyboardInterrupt of Ctrl-C into another error, as polars may where it converts a value.
+# A command in which a library turns the exception of a signal into another error, as polars may where it converts a value.
 SWALLOWED = """
 import os, signal, sys, time
-import pipelines.make
+import pipelines.make, pipelines.scores.scoring
 from builders.errors import SourceError
-from pipelines import build, command
+from pipelines import build, command, score
 
 def swallow(*_):
-    print("building", flush=True)
+    print("working", flush=True)
     try:
-        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), {number})
         time.sleep(60)
-    except KeyboardInterrupt:
+    except BaseException:
         raise {error}("cannot create a literal") from None
 
-pipelines.make.make = swallow
-sys.argv[1:] = ["cedr", "terra", "--sample", "--output", {output!r}]
-command.run(build.main)
+pipelines.make.make = pipelines.scores.scoring.score_release = swallow
+sys.argv[1:] = ["cedr", "terra", *{options!r}]
+command.run({command}.main)
 """
 
 
-@pytest.mark.parametrize("error", ["TypeError", "SourceError"])
-def test_an_error_that_ctrl_c_caused_is_none_of_the_dataset_and_the_build_ends(tmp_path: Path, error: str) -> None:
-    with start(sys.executable, "-c", SWALLOWED.format(output=str(tmp_path), error=error)) as process:
+@pytest.mark.parametrize(
+    ("command", "options", "error"),
+    [
+        ("build", ("--sample", "--output"), "TypeError"),
+        ("build", ("--sample", "--output"), "SourceError"),
+        ("score", ("--releases",), "TypeError"),
+        ("score", ("--releases",), "SourceError"),
+    ],
+)
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_error_that_a_signal_caused_is_none_of_the_dataset_and_the_command_ends(
+    command: str, options: tuple[str, ...], error: str, number: signal.Signals, code: int, tmp_path: Path
+) -> None:
+    script = SWALLOWED.format(command=command, options=(*options, str(tmp_path)), error=error, number=int(number))
+    with start(sys.executable, "-c", script) as process:
         output, errors = process.communicate(timeout=LONGEST)
-    assert (process.returncode, output) == (130, "building\n")
+    assert (process.returncode, output) == (code, "working\n")
     assert "Traceback" not in errors
     assert "literal" not in errors
-    assert errors.endswith("interrupted\n")
+    assert errors.endswith("interrupted\n" if number == signal.SIGINT else "")
 
 
 @pytest.mark.slow
