@@ -28,7 +28,7 @@ import polars as pl
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.planted_defects import PLANTERS, Planted, clean_dataset, russian_words  # noqa: E402
+from benchmarks.planted_defects import PLANTERS, TASKS, Row, clean_dataset, russian_words  # noqa: E402
 from builders.shaping.folding import fold_text_1  # noqa: E402
 from cards.kinds import KINDS, LONG_TEXT_WORDS, SHINGLE_CHARACTERS, SHINGLE_WORDS  # noqa: E402
 from pipelines.audit.copies.near_duplicates import find_near_duplicates  # noqa: E402
@@ -93,31 +93,29 @@ def measure_kinds(rows: int, rate: float, seed: int, texts: list[str] | None) ->
 def measure_kind(kind: str, *, rows: int, rate: float, seed: int, texts: list[str] | None = None) -> Measurement:
     """Plant a kind into tables of its own, audit them, and compare."""
     planter, rng = PLANTERS[kind], random.Random(f"{seed} {kind}")
-    planted = planter(clean_dataset(planter.task_type, rows, rng, texts), max(1, round(rows * rate)), rng)
-    frames = {
-        config: {name: table.lazy() for name, table in splits.items()} for config, splits in planted.tables.items()
-    }
-    task = planted.task
+    task, tables = TASKS[planter.task_type], clean_dataset(planter.task_type, rows, rng, texts)
+    planted = planter.plant(tables, max(1, round(rows * rate)), rng)
+    frames = {config: {name: table.lazy() for name, table in splits.items()} for config, splits in tables.items()}
     start = time.perf_counter()
     found = audit_integrity(task, frames, task.splits)
     if not any(each.finding.severity == "error" for each in found):
         found += audit_tables(task, frames, task.splits, ("rus-Cyrl",))
     seconds = time.perf_counter() - start
-    total = sum(table.height for splits in planted.tables.values() for table in splits.values())
+    total = sum(table.height for splits in tables.values() for table in splits.values())
     rows_found = found_rows(kind, found, planted)
-    correct = len(rows_found & planted.rows)
-    return Measurement(kind, len(planted.rows), len(rows_found), correct, 1e6 * seconds / total)
+    correct = len(rows_found & planted)
+    return Measurement(kind, len(planted), len(rows_found), correct, 1e6 * seconds / total)
 
 
-def found_rows(kind: str, found: list[FindingRows], planted: Planted) -> set[tuple[Any, ...]]:
+def found_rows(kind: str, found: list[FindingRows], planted: set[Row]) -> set[Row]:
     """The rows that the findings of a kind name, as the planter names them."""
-    rows: set[tuple[Any, ...]] = set()
+    rows, is_of_tables = set[Row](), {len(row) for row in planted} == {2}
     for finding_rows in found:
         if finding_rows.finding.kind != kind:
             continue
         location = (finding_rows.finding.config, finding_rows.finding.split)
         frame = finding_rows.rows.collect()
-        if planted.counts_once or frame.is_empty():
+        if is_of_tables or frame.is_empty():
             rows.add(location)
         else:
             rows |= {(*location, row) for row in frame[frame.columns[0]]}

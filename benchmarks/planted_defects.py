@@ -14,7 +14,9 @@ import polars as pl
 from builders import tasks
 
 Tables = dict[str, dict[str, pl.DataFrame]]  # config -> split -> table
-Row = tuple[Any, ...]  # config, split, and the position of the row, or its name where it is in no table
+# Config, split, and the position of the row, or its name where it is in no table; of a finding about a table, a column or a label
+# config and split alone.
+Row = tuple[Any, ...]
 
 GERMAN = [
     "Gestern",
@@ -63,24 +65,15 @@ TASKS: dict[str, tasks.Task] = {
 
 
 @dataclass(frozen=True)
-class Planted:
-    """A dataset with defects. rows: those that the kind is about. counts_once: the finding is about a table, column or label."""
-
-    task: tasks.Task
-    tables: Tables
-    rows: frozenset[Row]
-    counts_once: bool = False
-
-
-@dataclass(frozen=True)
 class Planter:
-    """Plants one kind of finding. plant: takes the clean tables, the number of rows to change and a generator."""
+    """Plants one kind of finding.
+
+    plant: changes clean tables; takes them, the number of rows to change and a generator, and returns the rows that the kind is
+    about.
+    """
 
     task_type: str
-    plant: Callable[[Tables, int, random.Random], Planted]
-
-    def __call__(self, tables: Tables, count: int, rng: random.Random) -> Planted:
-        return self.plant(tables, count, rng)
+    plant: Callable[[Tables, int, random.Random], set[Row]]
 
 
 @cache
@@ -143,21 +136,9 @@ def clean_dataset(task_type: str, rows: int, rng: random.Random, texts: list[str
     return {config: {"test": frame} for config, frame in tables.items()}
 
 
-def change_texts(change: Callable[[str, random.Random], str], column: str = "text") -> Planter:
+def change_texts(change: Callable[[str, random.Random], str]) -> Planter:
     """A planter that changes texts of the test split."""
-
-    def plant(tables: Tables, count: int, rng: random.Random) -> Planted:
-        frame = tables["default"]["test"]
-        positions = sorted(rng.sample(range(frame.height), count))
-        values = frame[column].to_list()
-        for position in positions:
-            values[position] = change(values[position], rng)
-        tables["default"]["test"] = frame.with_columns(pl.Series(column, values))
-        return Planted(
-            TASKS["Classification"], tables, frozenset(("default", "test", position) for position in positions)
-        )
-
-    return Planter("Classification", plant)
+    return change_cell("Classification", "default", "text", change)
 
 
 def insert(piece: str) -> Callable[[str, random.Random], str]:
@@ -183,7 +164,7 @@ def copy_rows(
     change: of the copied texts. label: of the copied label; else the copy keeps the label of the original.
     """
 
-    def plant(tables: Tables, count: int, rng: random.Random) -> Planted:
+    def plant(tables: Tables, count: int, rng: random.Random) -> set[Row]:
         target, origin = tables["default"]["test"], tables["default"][source]
         name = TASKS[task_type].type.label
         positions = sorted(rng.sample(range(target.height // 2, target.height), count))
@@ -200,7 +181,7 @@ def copy_rows(
                     values["label_text"][position] = LABELS[values[name][position]]
         tables["default"]["test"] = pl.DataFrame(values, schema=target.schema)
         found = originals if label and source == "test" else positions
-        return Planted(TASKS[task_type], tables, frozenset(("default", "test", name) for name in found))
+        return {("default", "test", name) for name in found}
 
     return Planter(task_type, plant)
 
@@ -210,7 +191,7 @@ def change_cell(
 ) -> Planter:
     """A planter that changes values of one column of the test split. named: the audit names the rows by their ids."""
 
-    def plant(tables: Tables, count: int, rng: random.Random) -> Planted:
+    def plant(tables: Tables, count: int, rng: random.Random) -> set[Row]:
         frame = tables[config]["test"]
         positions = sorted(rng.sample(range(frame.height), count))
         values = frame[column].to_list()
@@ -219,8 +200,7 @@ def change_cell(
         frame = frame.with_columns(pl.Series(column, values, frame.schema[column]))
         tables[config]["test"] = frame
         names = frame[frame.columns[0]].to_list()
-        rows = frozenset((config, "test", names[position] if named else position) for position in positions)
-        return Planted(TASKS[task_type], tables, rows)
+        return {(config, "test", names[position] if named else position) for position in positions}
 
     return Planter(task_type, plant)
 
@@ -228,15 +208,14 @@ def change_cell(
 def change_pair(change: Callable[[dict[str, Any], random.Random], dict[str, Any]], *, named: bool = False) -> Planter:
     """A planter that changes values of rows of training pairs. named: the audit names the rows by their ids."""
 
-    def plant(tables: Tables, count: int, rng: random.Random) -> Planted:
+    def plant(tables: Tables, count: int, rng: random.Random) -> set[Row]:
         frame = tables["pairs"]["test"]
         rows = frame.to_dicts()
         positions = sorted(rng.sample(range(frame.height), count))
         for position in positions:
             rows[position] |= change(rows[position], rng)
         tables["pairs"]["test"] = pl.DataFrame(rows, frame.schema)
-        planted = frozenset(("pairs", "test", str(position) if named else position) for position in positions)
-        return Planted(TASKS["Contrastive"], tables, planted)
+        return {("pairs", "test", str(position) if named else position) for position in positions}
 
     return Planter("Contrastive", plant)
 
@@ -244,13 +223,13 @@ def change_pair(change: Callable[[dict[str, Any], random.Random], dict[str, Any]
 def change_table(task_type: str, config: str, change: Callable[[pl.DataFrame], pl.DataFrame | None]) -> Planter:
     """A planter that changes the whole test table of a config, or removes it; the finding is about the table."""
 
-    def plant(tables: Tables, count: int, rng: random.Random) -> Planted:
+    def plant(tables: Tables, count: int, rng: random.Random) -> set[Row]:
         frame = change(tables[config]["test"])
         if frame is None:
             del tables[config]["test"]
         else:
             tables[config]["test"] = frame
-        return Planted(TASKS[task_type], tables, frozenset({(config, "test")}), counts_once=True)
+        return {(config, "test")}
 
     return Planter(task_type, plant)
 
@@ -260,12 +239,12 @@ def append_rows(
 ) -> Planter:
     """A planter that appends rows to a test table. location: the config that the finding names, if that is another one."""
 
-    def plant(tables: Tables, count: int, rng: random.Random) -> Planted:
+    def plant(tables: Tables, count: int, rng: random.Random) -> set[Row]:
         frame = tables[config]["test"]
         added = pl.DataFrame(rows(tables, count, rng), schema=frame.schema)
         tables[config]["test"] = pl.concat([frame, added])
         names = [" ".join(map(str, row[: 2 if config == "qrels" else 1])) for row in added.iter_rows()]
-        return Planted(TASKS[task_type], tables, frozenset((location or config, "test", name) for name in names))
+        return {(location or config, "test", name) for name in names}
 
     return Planter(task_type, plant)
 
@@ -273,7 +252,7 @@ def append_rows(
 def drop_rows(task_type: str, config: str, location: str, column: str) -> Planter:
     """A planter that drops rows of a test table of ids; the finding names the ids in another table."""
 
-    def plant(tables: Tables, count: int, rng: random.Random) -> Planted:
+    def plant(tables: Tables, count: int, rng: random.Random) -> set[Row]:
         frame = tables[config]["test"]
         if config == "qrels":
             frame = frame.filter(pl.col("score") > 0)
@@ -282,79 +261,64 @@ def drop_rows(task_type: str, config: str, location: str, column: str) -> Plante
         if config == "qrels":
             keep |= pl.col("score") == 0
         tables[config]["test"] = tables[config]["test"].filter(keep)
-        return Planted(TASKS[task_type], tables, frozenset((location, "test", name) for name in dropped))
+        return {(location, "test", name) for name in dropped}
 
     return Planter(task_type, plant)
 
 
-def relabel(task_type: str, split: str, change: Callable[[pl.Expr], pl.Expr]) -> Planter:
-    """A planter that changes all labels of a split; the finding counts labels."""
-
-    def plant(tables: Tables, count: int, rng: random.Random) -> Planted:
-        frame = tables["default"][split].with_columns(label=change(pl.col("label")))
-        names = pl.Series(LABELS)
-        tables["default"][split] = frame.with_columns(label_text=pl.col("label").replace_strict(range(4), names))
-        return Planted(TASKS[task_type], tables, frozenset({("default", split)}), counts_once=True)
-
-    return Planter(task_type, plant)
+def plant_rare_label(tables: Tables, count: int, rng: random.Random) -> set[Row]:
+    """Give train three rows of the last label, and the others of the first three."""
+    label = pl.when(pl.int_range(pl.len()) < 3).then(3).otherwise(pl.col("label") % 3)
+    names = pl.col("label").replace_strict(range(4), pl.Series(LABELS))
+    tables["default"]["train"] = tables["default"]["train"].with_columns(label=label).with_columns(label_text=names)
+    return {("default", "train")}
 
 
-def plant_unexpected_table(tables: Tables, count: int, rng: random.Random) -> Planted:
+def plant_unexpected_table(tables: Tables, count: int, rng: random.Random) -> set[Row]:
     """Add a table that the task does not have."""
     tables["notes"] = {"test": pl.DataFrame({"id": ["a"]})}
-    return Planted(TASKS["Retrieval"], tables, frozenset({("notes", "")}), counts_once=True)
+    return {("notes", "")}
 
 
-def plant_untrained_label(tables: Tables, count: int, rng: random.Random) -> Planted:
+def plant_untrained_label(tables: Tables, count: int, rng: random.Random) -> set[Row]:
     """Remove the train rows of one label."""
     tables["default"]["train"] = tables["default"]["train"].filter(pl.col("label") != 3)
     rows = tables["default"]["test"]["label"].to_list()
-    found = frozenset(("default", "test", position) for position, label in enumerate(rows) if label == 3)
-    return Planted(TASKS["Classification"], tables, found)
+    return {("default", "test", position) for position, label in enumerate(rows) if label == 3}
 
 
-def plant_leaking_column(tables: Tables, count: int, rng: random.Random) -> Planted:
+def plant_leaking_column(tables: Tables, count: int, rng: random.Random) -> set[Row]:
     """Add a column that tells one of the labels."""
     source = pl.when(pl.col("label") == 0).then(pl.lit("forum")).otherwise(pl.lit("news"))
     tables["default"] = {split: frame.with_columns(source=source) for split, frame in tables["default"].items()}
-    return Planted(
-        TASKS["Classification"], tables, frozenset({("default", "train"), ("default", "test")}), counts_once=True
-    )
+    return {("default", "train"), ("default", "test")}
 
 
-def plant_sorted_labels(tables: Tables, count: int, rng: random.Random) -> Planted:
-    """Sort the rows of the test split by their labels."""
-    tables["default"]["test"] = tables["default"]["test"].sort("label", maintain_order=True)
-    return Planted(TASKS["Classification"], tables, frozenset({("default", "test")}), counts_once=True)
+def double_second(frame: pl.DataFrame) -> pl.DataFrame:
+    """The second texts of the pairs with one of the labels twice as long."""
+    doubled = pl.format("{} {}", "sentence2", "sentence1")
+    return frame.with_columns(sentence2=pl.when(pl.col("labels") == 1).then(doubled).otherwise("sentence2"))
 
 
-def plant_label_by_length(tables: Tables, count: int, rng: random.Random) -> Planted:
-    """Double the second texts of the pairs with one of the labels."""
-    doubled = pl.when(pl.col("labels") == 1).then(pl.format("{} {}", "sentence2", "sentence1")).otherwise("sentence2")
-    tables["default"]["test"] = tables["default"]["test"].with_columns(sentence2=doubled)
-    return Planted(TASKS["PairClassification"], tables, frozenset({("default", "test")}), counts_once=True)
-
-
-def plant_label_by_overlap(tables: Tables, count: int, rng: random.Random) -> Planted:
+def plant_label_by_overlap(tables: Tables, count: int, rng: random.Random) -> set[Row]:
     """Give pairs with one of the labels the same words in another order."""
     shuffled = pl.Series(
         [" ".join(rng.sample(text.split(" "), text.count(" ") + 1)) for text in tables["default"]["test"]["sentence1"]]
     )
     changed = pl.when(pl.col("labels") == 1).then(shuffled).otherwise("sentence2")
     tables["default"]["test"] = tables["default"]["test"].with_columns(sentence2=changed)
-    return Planted(TASKS["PairClassification"], tables, frozenset({("default", "test")}), counts_once=True)
+    return {("default", "test")}
 
 
-def plant_label_by_position(tables: Tables, count: int, rng: random.Random) -> Planted:
-    """List the relevant candidate of every query first."""
-    lists = tables["top_ranked"]["test"]
-    first = pl.format("d{}", "query-id")
-    ordered = pl.concat_list(first, pl.col("corpus-ids").list.set_difference(pl.concat_list(first)))
-    tables["top_ranked"]["test"] = lists.with_columns(ordered.alias("corpus-ids"))
-    return Planted(TASKS["Reranking"], tables, frozenset({("top_ranked", "test")}), counts_once=True)
+def list_relevant_first(frame: pl.DataFrame) -> pl.DataFrame:
+    """The relevant candidate of every query first."""
+    first = pl.concat_list(pl.format("d{}", "query-id"))
+    return frame.with_columns(
+        pl.concat_list(first, pl.col("corpus-ids").list.set_difference(first)).alias("corpus-ids")
+    )
 
 
-def plant_swapped_pairs(tables: Tables, count: int, rng: random.Random) -> Planted:
+def plant_swapped_pairs(tables: Tables, count: int, rng: random.Random) -> set[Row]:
     """Make rows of the second half the reverse of rows of the first."""
     frame = tables["default"]["test"]
     half, values = frame.height // 2, {column: frame[column].to_list() for column in frame.columns}
@@ -365,10 +329,10 @@ def plant_swapped_pairs(tables: Tables, count: int, rng: random.Random) -> Plant
         )
         values["score"][position] = values["score"][original]
     tables["default"]["test"] = pl.DataFrame(values, schema=frame.schema)
-    return Planted(TASKS["STS"], tables, frozenset(("default", "test", position) for position in positions))
+    return {("default", "test", position) for position in positions}
 
 
-def plant_identical_pairs(tables: Tables, count: int, rng: random.Random) -> Planted:
+def plant_identical_pairs(tables: Tables, count: int, rng: random.Random) -> set[Row]:
     """Give rows two equal sides and a low score."""
     frame = tables["default"]["test"]
     positions = sorted(rng.sample(range(frame.height), count))
@@ -377,10 +341,10 @@ def plant_identical_pairs(tables: Tables, count: int, rng: random.Random) -> Pla
         sentence2=pl.when(is_planted).then("sentence1").otherwise("sentence2"),
         score=pl.when(is_planted).then(1.0).otherwise("score"),
     )
-    return Planted(TASKS["STS"], tables, frozenset(("default", "test", position) for position in positions))
+    return {("default", "test", position) for position in positions}
 
 
-def plant_unjudged_twins(tables: Tables, count: int, rng: random.Random) -> Planted:
+def plant_unjudged_twins(tables: Tables, count: int, rng: random.Random) -> set[Row]:
     """Append copies of relevant documents."""
     corpus = tables["corpus"]["test"]
     originals = rng.sample(range(tables["queries"]["test"].height), count)
@@ -391,12 +355,10 @@ def plant_unjudged_twins(tables: Tables, count: int, rng: random.Random) -> Plan
         "text": [texts[original] for original in originals],
     }
     tables["corpus"]["test"] = pl.concat([corpus, pl.DataFrame(copies)])
-    return Planted(
-        TASKS["Retrieval"], tables, frozenset(("qrels", "test", f"{original} c{original}") for original in originals)
-    )
+    return {("qrels", "test", f"{original} c{original}") for original in originals}
 
 
-def plant_queries_in_corpus(tables: Tables, count: int, rng: random.Random) -> Planted:
+def plant_queries_in_corpus(tables: Tables, count: int, rng: random.Random) -> set[Row]:
     """Make queries the texts of documents."""
     queries, texts = tables["queries"]["test"], tables["corpus"]["test"]["text"].to_list()
     positions = sorted(rng.sample(range(queries.height), count))
@@ -404,20 +366,20 @@ def plant_queries_in_corpus(tables: Tables, count: int, rng: random.Random) -> P
     for position in positions:
         values[position] = f" {texts[-position - 1]}"
     tables["queries"]["test"] = queries.with_columns(pl.Series("text", values))
-    return Planted(TASKS["Retrieval"], tables, frozenset(("queries", "test", str(position)) for position in positions))
+    return {("queries", "test", str(position)) for position in positions}
 
 
-def plant_shared_ids(tables: Tables, count: int, rng: random.Random) -> Planted:
+def plant_shared_ids(tables: Tables, count: int, rng: random.Random) -> set[Row]:
     """Give queries the ids of documents, half of them that of one judged relevant."""
     chosen = rng.sample(tables["queries"]["test"]["id"].to_list(), count)
     last = tables["corpus"]["test"].height - 1
     ids = {one: f"d{one if number % 2 else last - int(one)}" for number, one in enumerate(chosen)}
     for config, column in (("queries", "id"), ("qrels", "query-id")):
         tables[config]["test"] = tables[config]["test"].with_columns(pl.col(column).replace(ids))
-    return Planted(TASKS["Retrieval"], tables, frozenset(("queries", "test", query) for query in ids.values()))
+    return {("queries", "test", query) for query in ids.values()}
 
 
-def plant_contained_texts(tables: Tables, count: int, rng: random.Random) -> Planted:
+def plant_contained_texts(tables: Tables, count: int, rng: random.Random) -> set[Row]:
     """Put test texts into longer train texts."""
     train, test = tables["default"]["train"], tables["default"]["test"]["text"].to_list()
     positions = sorted(rng.sample(range(len(test)), count))
@@ -425,7 +387,7 @@ def plant_contained_texts(tables: Tables, count: int, rng: random.Random) -> Pla
     for position, original in zip(positions, rng.sample(range(len(texts)), count), strict=True):
         texts[original] = f"{texts[original]} «{test[position].upper()}» {' '.join(rng.sample(russian_words(), 9))}"
     tables["default"]["train"] = train.with_columns(text=pl.Series(texts))
-    return Planted(TASKS["Classification"], tables, frozenset(("default", "test", position) for position in positions))
+    return {("default", "test", position) for position in positions}
 
 
 def judge_one_document(frame: pl.DataFrame) -> pl.DataFrame:
@@ -435,9 +397,9 @@ def judge_one_document(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def judge_again(tables: Tables, count: int, rng: random.Random) -> list[dict[str, Any]]:
-    """Judgements that are there already."""
-    return tables["qrels"]["test"].head(count).to_dicts()
+def repeat_rows(config: str) -> Callable[[Tables, int, random.Random], list[dict[str, Any]]]:
+    """Rows of a table that are there already."""
+    return lambda tables, count, _: tables[config]["test"].head(count).to_dicts()
 
 
 def judge_unknown(tables: Tables, count: int, rng: random.Random) -> list[dict[str, Any]]:
@@ -467,40 +429,29 @@ def misspell(text: str, rng: random.Random) -> str:
     return rng.choice("абв") + text
 
 
-def make_one_rare(label: pl.Expr) -> pl.Expr:
-    """Three rows of the last label, and the others of the first three."""
-    return pl.when(pl.int_range(pl.len()) < 3).then(3).otherwise(label % 3)
-
-
-def repeat_documents(tables: Tables, count: int, rng: random.Random) -> list[dict[str, Any]]:
-    """Documents that are there already."""
-    return tables["corpus"]["test"].head(count).to_dicts()
-
-
 def add_without_id(tables: Tables, count: int, rng: random.Random) -> list[dict[str, Any]]:
     """A document whose id is empty."""
     return [{"id": "", "title": "", "text": "Пустой идентификатор."}]
 
 
-def plant_cut_texts(tables: Tables, count: int, rng: random.Random) -> Planted:
+def plant_cut_texts(tables: Tables, count: int, rng: random.Random) -> set[Row]:
     """Cut the texts of the test split."""
     frame = tables["default"]["test"].with_columns(pl.col("text").str.head(60))
     tables["default"]["test"] = frame
-    rows = frozenset(("default", "test", row) for row, text in enumerate(frame["text"]) if len(text) == 60)
-    return Planted(TASKS["Classification"], tables, rows)
+    return {("default", "test", row) for row, text in enumerate(frame["text"]) if len(text) == 60}
 
 
-def plant_boilerplate(tables: Tables, count: int, rng: random.Random) -> Planted:
+def plant_boilerplate(tables: Tables, count: int, rng: random.Random) -> set[Row]:
     """Append one sentence to a fifth of the texts of the test split."""
     frame = tables["default"]["test"]
     positions = rng.sample(range(frame.height), frame.height // 5)
     appended = pl.format("{} Подробности читайте на нашем сайте.", "text")
     is_planted = pl.int_range(pl.len()).is_in(positions)
     tables["default"]["test"] = frame.with_columns(text=pl.when(is_planted).then(appended).otherwise("text"))
-    return Planted(TASKS["Classification"], tables, frozenset(("default", "test", row) for row in positions))
+    return {("default", "test", row) for row in positions}
 
 
-def plant_missing_labels(tables: Tables, count: int, rng: random.Random) -> Planted:
+def plant_missing_labels(tables: Tables, count: int, rng: random.Random) -> set[Row]:
     """Give clusters numbers, and rows the number -1."""
     frame = tables["default"]["test"]
     positions = rng.sample(range(frame.height), count)
@@ -508,17 +459,16 @@ def plant_missing_labels(tables: Tables, count: int, rng: random.Random) -> Plan
         pl.when(pl.int_range(pl.len()).is_in(positions)).then(pl.lit("-1")).otherwise(pl.col("labels").str.tail(1))
     )
     tables["default"]["test"] = frame.with_columns(labels=numbers)
-    return Planted(TASKS["Clustering"], tables, frozenset(("default", "test", row) for row in positions))
+    return {("default", "test", row) for row in positions}
 
 
-def plant_telling_character(tables: Tables, count: int, rng: random.Random) -> Planted:
-    """End the texts with one of the labels without a full stop."""
-    text = pl.when(pl.col("label") == 0).then(pl.col("text").str.strip_suffix(".")).otherwise("text")
-    tables["default"]["test"] = tables["default"]["test"].with_columns(text=text)
-    return Planted(TASKS["Classification"], tables, frozenset({("default", "test")}), counts_once=True)
+def drop_full_stops(frame: pl.DataFrame) -> pl.DataFrame:
+    """The texts with one of the labels without the full stop at their end."""
+    stripped = pl.col("text").str.strip_suffix(".")
+    return frame.with_columns(text=pl.when(pl.col("label") == 0).then(stripped).otherwise("text"))
 
 
-def plant_swapped_texts(tables: Tables, count: int, rng: random.Random) -> Planted:
+def plant_swapped_texts(tables: Tables, count: int, rng: random.Random) -> set[Row]:
     """Make a question of every first text, and exchange the sides of some pairs."""
     is_swapped = pl.int_range(pl.len()).is_in(rng.sample(range(tables["default"]["test"].height), 3 * count))
     first, second = pl.col("sentence1").str.strip_suffix(".") + "?", pl.col("sentence2")
@@ -526,30 +476,30 @@ def plant_swapped_texts(tables: Tables, count: int, rng: random.Random) -> Plant
         sentence1=pl.when(is_swapped).then(second).otherwise(first),
         sentence2=pl.when(is_swapped).then(first).otherwise(second),
     )
-    return Planted(TASKS["STS"], tables, frozenset({("default", "test")}), counts_once=True)
+    return {("default", "test")}
 
 
 PLANTERS: dict[str, Planter] = {
     "unexpected_table": Planter("Retrieval", plant_unexpected_table),
     "label_without_training_rows": Planter("Classification", plant_untrained_label),
-    "few_rows_of_label": relabel("Classification", "train", make_one_rare),
+    "few_rows_of_label": Planter("Classification", plant_rare_label),
     "label_leaking_column": Planter("Classification", plant_leaking_column),
-    "label_by_length": Planter("PairClassification", plant_label_by_length),
+    "label_by_length": change_table("PairClassification", "default", double_second),
     "label_by_overlap": Planter("PairClassification", plant_label_by_overlap),
-    "label_by_position": Planter("Reranking", plant_label_by_position),
-    "label_sorted": Planter("Classification", plant_sorted_labels),
+    "label_by_position": change_table("Reranking", "top_ranked", list_relevant_first),
+    "label_sorted": change_table("Classification", "default", lambda frame: frame.sort("label", maintain_order=True)),
     "swapped_pair": Planter("STS", plant_swapped_pairs),
     "identical_pair": Planter("STS", plant_identical_pairs),
     "unjudged_twin": Planter("Retrieval", plant_unjudged_twins),
     "query_in_corpus": Planter("Retrieval", plant_queries_in_corpus),
     "shared_ids": Planter("Retrieval", plant_shared_ids),
     "dangling_qrel": append_rows("Retrieval", "qrels", judge_unknown),
-    "duplicate_judgement": append_rows("Retrieval", "qrels", judge_again),
+    "duplicate_judgement": append_rows("Retrieval", "qrels", repeat_rows("qrels")),
     "positive_not_listed": append_rows("Reranking", "qrels", judge_unlisted, "top_ranked"),
     "query_without_positive": drop_rows("Retrieval", "qrels", "queries", "query-id"),
     "query_without_candidates": drop_rows("Reranking", "top_ranked", "queries", "query-id"),
     "dangling_candidate": drop_rows("Reranking", "queries", "top_ranked", "id"),
-    "duplicate_id": append_rows("Retrieval", "corpus", repeat_documents),
+    "duplicate_id": append_rows("Retrieval", "corpus", repeat_rows("corpus")),
     "empty_id": append_rows("Retrieval", "corpus", add_without_id),
     "invisible_character": change_texts(insert("\u200b")),
     "lookalike_word": change_texts(insert("мoлoко")),
@@ -639,7 +589,7 @@ PLANTERS: dict[str, Planter] = {
     "boilerplate": Planter("Classification", plant_boilerplate),
     "csv_residue": change_texts(insert('""слово""')),
     "missing_label": Planter("Clustering", plant_missing_labels),
-    "label_by_token": Planter("Classification", plant_telling_character),
+    "label_by_token": change_table("Classification", "default", drop_full_stops),
     "split_differs": change_table(
         "Classification", "default", lambda frame: frame.with_columns(pl.col("text").str.to_lowercase())
     ),
