@@ -19,15 +19,11 @@ import tempfile
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from benchmarks.programs import Task, without_digests, write_floor
 from benchmarks.programs import build as build_release
-
-if TYPE_CHECKING:
-    from builders.spec import Tables  # not imported: the programs are measured with what they need
 
 RAW = Path("raw", "miracl")
 TOPICS, QRELS = "topics.miracl-v1.0-ru-dev.tsv", "qrels.miracl-v1.0-ru-dev.tsv"
@@ -146,23 +142,8 @@ def build(folder: Path, name: str) -> None:
     build_release(folder, without_digests(name))
 
 
-def recipe(folder: Path, name: str, scratch: Path, limit: int | None = None, **options: Any) -> "Tables":
-    """Run the recipe of one dataset on a folder with all raw files, without checks or output files."""
-    from builders import catalogue
-    from builders.spec import Raw, RawFiles
-
-    definition = catalogue.load(catalogue.entries()[name])
-    files = {
-        key: Raw(f"miracl/{file.name}", folder / file.name, limit=limit)
-        for key, file in definition.source.files.items()
-    }
-    return definition.dataset.recipe(RawFiles(("dev",), files, scratch), **options)
-
-
 def rank(folder: Path) -> None:
     """Run only our BM25 step."""
-    import polars as pl
-
     from builders.ranking import bm25
 
     with tempfile.TemporaryDirectory(dir=folder) as counts:
@@ -180,7 +161,6 @@ def bm25s(folder: Path) -> None:
 def library(queries: pl.Series, passages: list[str], depth: int) -> pl.DataFrame:
     """Rank with bm25s on the same words and stems; columns: query, passage, score."""
     import bm25s as bm25s_library
-    import polars as pl
     import Stemmer
 
     from builders.ranking.bm25 import K1, STRESS, WORD, B
@@ -201,8 +181,6 @@ def library(queries: pl.Series, passages: list[str], depth: int) -> pl.DataFrame
 
 def questions(folder: Path) -> pl.Series:
     """Read the texts of the topics."""
-    import polars as pl
-
     return pl.Series([line.split("\t")[1] for line in (folder / RAW / TOPICS).read_text("utf-8").splitlines()])
 
 
@@ -222,8 +200,6 @@ def batches(folder: Path) -> Iterator[list[str]]:
 
 def agreement(folder: Path) -> str:
     """Describe how well the two rankings agree."""
-    import polars as pl
-
     if not (folder / "bm25s.parquet").exists():
         return ""
     ours, theirs = (pl.read_parquet(folder / f"{name}.parquet") for name in ("rank", "bm25s"))

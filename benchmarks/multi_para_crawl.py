@@ -14,12 +14,12 @@ import itertools
 import random
 import shutil
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.programs import Task, without_digests
+from benchmarks.programs import Task, count_words, without_digests, write_measurements
 from benchmarks.programs import build as build_release
 
 ROOT = Path(__file__).parents[1]
@@ -84,28 +84,14 @@ def floor(folder: Path) -> None:
 
 def write_tokens(folder: Path) -> None:
     """Write the lengths of all texts, in words."""
-    write(folder, "tokens", lambda block: block["text"].str.count_matches(r"\S+").to_list())
+    write_measurements(folder / "raw" / NAME, load(), "tokens", count_words)
 
 
 def write_cosines(folder: Path) -> None:
     """Write a number for each pair of the pool, by the hash of its first text."""
-    write(folder, "cosines", lambda block: (block["first"].hash() % 10_000).to_list())
-
-
-def write(folder: Path, key: str, numbers: Callable[[Any], list[int]]) -> None:
-    """Write a file of measurements with a model that is none."""
-    definition = load()
-    from builders.spec import Raw
-    from pipelines.models.loading import MeasuringModel
-    from pipelines.models.measuring import write_measurements
-
-    measurement = next(measurement for measurement in definition.source.measurements if measurement.key == key)
-    raw, files = folder / "raw" / NAME, definition.source.files
-    inputs = {key: Raw(f"{NAME}/{key}", raw / files[key].name) for key in measurement.inputs}
-    for side in ("en", "ru"):
-        inputs[side] = Raw(f"{NAME}/{side}", raw / "en-ru.txt.zip", files[side].name)
-    model = MeasuringModel(measurement.kind, f"{measurement.model}@{measurement.revision or '0' * 40}", numbers)
-    write_measurements(measurement.texts(inputs), model, raw / files[key].name)
+    write_measurements(
+        folder / "raw" / NAME, load(), "cosines", lambda block: (block["first"].hash() % 10_000).to_list()
+    )
 
 
 def build(folder: Path) -> None:

@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.programs import Task, without_digests, write_floor
+from benchmarks.programs import Task, count_words, run_recipe, without_digests, write_floor, write_measurements
 from benchmarks.programs import build as build_release
 
 ROOT = Path(__file__).parents[1]
@@ -102,31 +102,14 @@ def floor(folder: Path, source: str) -> None:
 
 def measure_texts(folder: Path, source: str) -> None:
     """Write the lengths of all texts, in words."""
-    definition = load(source)
-    from builders.shaping.measurements import TOKENIZER, TOKENS
-    from builders.spec import Raw
-    from pipelines.models.loading import MeasuringModel
-    from pipelines.models.measuring import write_measurements
-
-    (measurement,) = definition.source.measurements
-    raw = folder / "raw" / source
-    inputs = {key: Raw(f"{source}/{key}", raw / definition.source.files[key].name) for key in measurement.inputs}
-    model = MeasuringModel(
-        TOKENS, f"{TOKENIZER}@{'0' * 40}", lambda block: block["text"].str.count_matches(r"\S+").to_list()
-    )
-    write_measurements(measurement.texts(inputs), model, raw / "tokens.parquet")
+    write_measurements(folder / "raw" / source, load(source), "tokens", count_words)
 
 
 def recipe(folder: Path, source: str) -> None:
     """Run the recipe of version 2.0.0, without checks and release."""
-    definition = load(source)
-    from builders.spec import Raw, RawFiles
-
-    raw = folder / "raw" / source
-    files = {key: Raw(f"{source}/{file.name}", raw / file.name) for key, file in definition.source.files.items()}
-    options = definition.dataset.options(VERSION) | options_of(folder, source)
+    options = load(source).dataset.options(VERSION) | options_of(folder, source)
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        definition.dataset.recipe(RawFiles(("train",), files, Path(scratch)), **options)
+        run_recipe(folder / "raw" / source, Path(scratch), DATASETS[source], **options)
 
 
 def build(folder: Path, source: str) -> None:

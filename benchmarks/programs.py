@@ -8,10 +8,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from builders.catalogue import Definition  # not imported: the programs are measured with what they need
+if TYPE_CHECKING:  # not imported: the programs are measured with what they need
+    from builders.catalogue import Definition
+    from builders.spec import Tables
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 INTERVAL = 0.02  # seconds between two looks at the memory
@@ -118,6 +119,46 @@ def build(folder: Path, definition: "Definition", name: str = "", **options: obj
     partial = name == AS_PUBLISHED
     settings = BuildSettings(folder / "outputs", raw, force=True, ledger=folder / "ledger.json", partial=partial)
     make(replace(definition, dataset=replace(definition.dataset, versions=versions)), name, settings)
+
+
+def run_recipe(raw: Path, scratch: Path, name: str, limit: int | None = None, **options: Any) -> "Tables":
+    """Run the recipe of a dataset on a folder with all raw files, without checks or output files. scratch: an empty folder."""
+    from builders import catalogue
+    from builders.spec import Raw, RawFiles
+
+    definition = catalogue.load(catalogue.entries()[name])
+    source, dataset = definition.source, definition.dataset
+    files = {key: Raw(f"{source.name}/{file.name}", raw / file.name, limit=limit) for key, file in source.files.items()}
+    return dataset.recipe(RawFiles(dataset.task.splits, files, scratch), **options)
+
+
+def write_measurements(raw: Path, definition: "Definition", key: str, numbers: Callable[[Any], list[int]]) -> None:
+    """Write a file of measurements beside the raw files of its source, with a model that is none.
+
+    numbers: of a batch, as for pipelines.models.loading.MeasuringModel.
+    """
+    from builders.raw_files import Member
+    from builders.spec import Raw
+    from pipelines.models import measuring
+    from pipelines.models.loading import MeasuringModel
+
+    source = definition.source
+    measurement = next(measurement for measurement in source.measurements if measurement.key == key)
+    inputs = {}
+    for name in measurement.inputs:
+        location, path = source.files[name].location, raw / source.files[name].name
+        if isinstance(location, Member):
+            inputs[name] = Raw(f"{source.name}/{name}", raw / location.archive.name, location.path)
+        else:
+            inputs[name] = Raw(f"{source.name}/{name}", path)
+    model = MeasuringModel(measurement.kind, f"{measurement.model}@{measurement.revision or '0' * 40}", numbers)
+    measuring.write_measurements(measurement.texts(inputs), model, raw / source.files[key].name)
+
+
+def count_words(block: Any) -> list[int]:
+    """The number of words of each text of a batch: what counts tokens, without a tokenizer."""
+    counts: list[int] = block["text"].str.count_matches(r"\S+").to_list()
+    return counts
 
 
 def write_floor(folder: Path, files: Iterable[IO[bytes]], *keys: str) -> None:

@@ -16,13 +16,10 @@ import random
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from benchmarks.programs import Task, without_digests
+from benchmarks.programs import Task, run_recipe, without_digests
 from benchmarks.programs import build as build_release
-
-if TYPE_CHECKING:
-    from builders.spec import Tables  # not imported: the programs are measured with what they need
 
 RAW = Path("raw", "rubq")
 QUESTIONS, PARAGRAPHS = "RuBQ_2.0_test.json", "RuBQ_2.0_paragraphs.json"
@@ -227,19 +224,7 @@ def build(folder: Path) -> None:
 def recipe(folder: Path) -> None:
     """Run both recipes, without checks or output files."""
     for name in DATASETS:
-        made(folder / RAW, name)
-
-
-def made(folder: Path, name: str, limit: int | None = None, **options: Any) -> "Tables":
-    """Run the recipe of one dataset on a folder with both raw files."""
-    from builders import catalogue
-    from builders.spec import Raw, RawFiles
-
-    files = {
-        key: Raw(f"rubq/{file}", folder / file, limit=limit)
-        for key, file in (("questions", QUESTIONS), ("paragraphs", PARAGRAPHS))
-    }
-    return catalogue.load(catalogue.entries()[name]).dataset.recipe(RawFiles(("test",), files, folder), **options)
+        run_recipe(folder / RAW, folder, name)
 
 
 def script(folder: Path) -> None:

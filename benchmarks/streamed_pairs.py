@@ -13,7 +13,7 @@ import tarfile
 from functools import partial
 from pathlib import Path
 
-from benchmarks.programs import Task, build, without_digests
+from benchmarks.programs import Task, build, run_recipe, without_digests
 
 ROOT = Path(__file__).parents[1]
 OMNIA = "dummy/wikiomnia_ruT5_filtered/wikiomnia_ruT5_filtered_train.json"
@@ -108,16 +108,10 @@ def write_archive(path: Path, folder: Path, rng: random.Random, words: list[str]
 
 def recipe(folder: Path, source: str) -> None:
     """Run a recipe."""
-    from builders import catalogue
-    from builders.spec import Raw, RawFiles
-
-    definition = catalogue.load(catalogue.entries()[DATASETS[source]])
-    raw = folder / "raw" / source
-    files = {key: Raw(f"{source}/{file.name}", raw / file.name) for key, file in definition.source.files.items()}
+    dataset = without_digests(DATASETS[source]).dataset
     shutil.rmtree(folder / "scratch", ignore_errors=True)
     (folder / "scratch").mkdir()
-    dataset = definition.dataset
-    dataset.recipe(RawFiles(("train",), files, folder / "scratch"), **dataset.options(dataset.newest))
+    run_recipe(folder / "raw" / source, folder / "scratch", dataset.name, **dataset.options(dataset.newest))
 
 
 def task(source: str, true: int) -> Task:

@@ -11,7 +11,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from benchmarks.miracl import DATASETS, QRELS, SHARD, SHARDS, TOPICS, make_raw, recipe
+from benchmarks.miracl import DATASETS, QRELS, SHARD, SHARDS, TOPICS, make_raw
+from benchmarks.programs import run_recipe
 from builders.errors import RecipeError, SourceError
 from builders.ranking import bm25
 from builders.spec import Raw, Tables
@@ -29,7 +30,7 @@ ACCENTED = "áéíóúýÁÉÍÓÚÝ"
 def build(folder: Path, name: str, limit: int | None = None, **options: Any) -> Tables:
     """Run a recipe on a folder of raw files, and collect its tables."""
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        tables = recipe(folder, name, Path(scratch), limit, **options)
+        tables = run_recipe(folder, Path(scratch), name, limit, **options)
         frames = {config: {"dev": read(tables, config)} for config in tables.frames}
     return replace(tables, frames=frames)
 

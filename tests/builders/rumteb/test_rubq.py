@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.rubq import PARAGRAPHS, QUESTIONS, made, make_raw
+from benchmarks.programs import run_recipe
+from benchmarks.rubq import PARAGRAPHS, QUESTIONS, make_raw
 from builders.errors import SourceError
 from builders.shaping.sampling import hash_order
 from builders.spec import Tables
@@ -48,7 +49,7 @@ def build(raw: Raw, name: str, limit: int | None = None, **options: Any) -> Tabl
     with tempfile.TemporaryDirectory() as temporary:
         for file, records in zip((QUESTIONS, PARAGRAPHS), raw, strict=True):
             (Path(temporary) / file).write_text(json.dumps(records, ensure_ascii=False), "utf-8")
-        return made(Path(temporary), name, limit, **options)
+        return run_recipe(Path(temporary), Path(temporary), name, limit, **options)
 
 
 @given(raw_sets(), st.integers(0, 3))

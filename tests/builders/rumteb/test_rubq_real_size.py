@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.rubq import PARAGRAPHS, QUESTIONS, Planted, made, make_raw
+from benchmarks.programs import run_recipe
+from benchmarks.rubq import PARAGRAPHS, QUESTIONS, Planted, make_raw
 from builders.spec import Tables
 from tests.support.recipes import find_defects, frame, rows_of
 from tests.support.releases import definition_of
@@ -44,7 +45,7 @@ class Built:
 def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Built:
     folder, size = tmp_path_factory.mktemp("rubq"), request.param
     generated = make_raw(folder, *astuple(size))
-    return Built(size, generated, made(folder, RERANKING), made(folder, RETRIEVAL), folder)
+    return Built(size, generated, run_recipe(folder, folder, RERANKING), run_recipe(folder, folder, RETRIEVAL), folder)
 
 
 def test_every_table_has_the_generated_rows(built: Built) -> None:
@@ -114,7 +115,7 @@ def test_the_generator_writes_the_format_of_the_real_file(real_sources: Path, bu
 
 
 def test_the_cleaned_corpus_has_one_document_per_text(built: Built) -> None:
-    tables = made(built.folder, RETRIEVAL, **definition_of(RETRIEVAL).dataset.options("2.0.0"))
+    tables = run_recipe(built.folder, built.folder, RETRIEVAL, **definition_of(RETRIEVAL).dataset.options("2.0.0"))
     short = sum(drop.count for drop in tables.dropped if "single character" in drop.reason)
     texts = built.generated.observed["paragraphs distinct by text"]
     assert frame(tables, config="corpus").height == texts - short
@@ -123,5 +124,5 @@ def test_the_cleaned_corpus_has_one_document_per_text(built: Built) -> None:
     assert frame(tables, config="corpus")["text"].n_unique() == texts - short
     assert frame(tables, config="queries")["text"].is_unique().all()
     assert find_defects(RETRIEVAL, tables) == []
-    reranking = made(built.folder, RERANKING, **definition_of(RERANKING).dataset.options("2.0.0"))
+    reranking = run_recipe(built.folder, built.folder, RERANKING, **definition_of(RERANKING).dataset.options("2.0.0"))
     assert find_defects(RERANKING, reranking) == []
