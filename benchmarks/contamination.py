@@ -18,13 +18,11 @@ import argparse
 import json
 import os
 import resource
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -149,7 +147,10 @@ def run_ours(folder: Path, name: str = "ours", workers: int = 1) -> Cost:
     from pipelines.decontamination.scans import Scan, scan_partition, write_matches
 
     index, datasets, engine = folder / "index.parquet", open_benchmarks(folder), Engine("local", workers)
-    with scratch_folder(folder, name) as scratch:
+    with tempfile.TemporaryDirectory(dir=folder) as temporary:
+        scratch = Path(temporary)
+        for part in ("head", "results"):
+            (scratch / part).mkdir()
         texts = scratch / "texts.arrow"
         tables = read_index_header(index).tables
         write_texts(tables, datasets, texts)
@@ -164,18 +165,6 @@ def run_ours(folder: Path, name: str = "ours", workers: int = 1) -> Cost:
         write_matches(scan, folder / f"{name}.parquet")
         watch.lap()
     return watch.cost(rows)
-
-
-@contextmanager
-def scratch_folder(folder: Path, name: str) -> Iterator[Path]:
-    """A folder with the folders of results, for the time of the block."""
-    scratch = folder / f"scratch-{name}"
-    for part in ("head", "results"):
-        (scratch / part).mkdir(parents=True)
-    try:
-        yield scratch
-    finally:
-        shutil.rmtree(scratch)
 
 
 ONE_THREAD = {"POLARS_MAX_THREADS": "1"}

@@ -61,7 +61,6 @@ from benchmarks.programs import peak_memory  # noqa: E402
 from builders import tasks  # noqa: E402
 from builders.errors import SourceError  # noqa: E402
 from pipelines.checking.corpora import Corpus, open_corpus, read_partition  # noqa: E402
-from pipelines.decontamination.index_file import read_index_header  # noqa: E402
 from pipelines.decontamination.indexing import IndexedDataset, index_tables, write_texts  # noqa: E402
 from pipelines.decontamination.matching import KINDS  # noqa: E402
 from pipelines.decontamination.scans import load_scan, scan_partition  # noqa: E402
@@ -185,8 +184,7 @@ def search_ours(path: Path, _texts: list[str], rows: Rows) -> Iterator[int]:
     index, stored = path / "index.parquet", path / "texts.arrow"
     frames = {"default": {"test": pl.scan_parquet(path / "texts.parquet")}}
     datasets = [IndexedDataset("texts", "1.0.0", tasks.Classification(("all",), ("test",)), frames)]
-    index_tables(datasets, index)
-    write_texts(read_index_header(index).tables, datasets, stored)
+    write_texts(index_tables(datasets, index), datasets, stored)
     load_scan(index, stored)
     next(rows)
     for partition in open_corpus([str(path / "corpus.parquet")], columns=("text",)).partitions:
@@ -351,8 +349,7 @@ def find_pairs(sources: Path, folder: Path, *, estimated: bool = False) -> tuple
         for [name], frame in wanted.group_by("source", maintain_order=True)
     ]
     index, stored = folder / "index.parquet", folder / "texts.arrow"
-    index_tables(datasets, index)
-    write_texts(read_index_header(index).tables, datasets, stored)
+    write_texts(index_tables(datasets, index), datasets, stored)
     matches = pl.concat(
         scan_partition(partition, index=index, texts=None if estimated else stored)["matches"][0]
         .struct.unnest()
