@@ -174,13 +174,12 @@ def benchmark_texts(folder: Path) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Plant:
-    """A row of the corpus. targets: the texts that it leaks, as benchmark_texts names them. words: of the shortest of them."""
+    """A row of the corpus. targets: the texts that it leaks, as benchmark_texts names them."""
 
     kind: str
     title: str | None
     text: str
     targets: tuple[str, ...]
-    words: int
 
 
 def make_plants(texts: dict[str, str], leaks: int, seed: int) -> list[Plant]:
@@ -215,36 +214,36 @@ class _Planter:
             "swapped pair": lambda: self.swapped(kind),
             "edited more": lambda: self.edited_between(kind, 0.5, 0.85),
             "a passage": lambda: self.passage(kind),
-            "a common notice": lambda: Plant(kind, None, f"{self.filler()} {NOTICE}.", (), 0),
+            "a common notice": lambda: Plant(kind, None, f"{self.filler()} {NOTICE}.", ()),
         }
         return make[kind]()
 
     def changed(self, kind: str, change: Callable[[str], str], words: int = 5) -> Plant:
         key = self.next_text(words)
-        return Plant(kind, None, change(self.texts[key]), (key,), len(self.texts[key].split()))
+        return Plant(kind, None, change(self.texts[key]), (key,))
 
     def edited_between(self, kind: str, low: float, high: float) -> Plant:
         while True:
             key = self.next_text(8)
             text = self.edited(self.texts[key], self.random.choice([0.01, 0.02, 0.03, 0.05, 0.08, 0.1]))
             if low <= jaccard(text, self.texts[key]) < high:
-                return Plant(kind, None, text, (key,) if high == 1 else (), len(self.texts[key].split()))
+                return Plant(kind, None, text, (key,) if high == 1 else ())
 
     def split(self, kind: str) -> Plant:
         key = self.next_text(8)
         words = self.texts[key].split(" ")
         middle = self.random.randint(len(words) // 3, 2 * len(words) // 3)
-        return Plant(kind, " ".join(words[:middle]), " ".join(words[middle:]), (key,), len(words))
+        return Plant(kind, " ".join(words[:middle]), " ".join(words[middle:]), (key,))
 
     def swapped(self, kind: str) -> Plant:
         keys = [f"{key} {column}" for key in [next(self.pairs)] for column in ("sentence1", "sentence2")]
         one, other = (self.texts[key] for key in keys)
-        return Plant(kind, other, one, tuple(keys), min(len(one.split()), len(other.split())))
+        return Plant(kind, other, one, tuple(keys))
 
     def passage(self, kind: str) -> Plant:
         words = self.texts[self.next_text(40)].split(" ")
         start = self.random.randint(1, len(words) - 26)
-        return Plant(kind, None, self.around(" ".join(words[start : start + self.random.randint(15, 25)])), (), 0)
+        return Plant(kind, None, self.around(" ".join(words[start : start + self.random.randint(15, 25)])), ())
 
     def next_text(self, words: int) -> str:
         """The key of a text of at least so many words that has not been taken. Short ones are lost to the others."""
@@ -365,10 +364,9 @@ def write_corpus(folder: Path, documents: int, leaks: int, seed: int) -> None:
     columns = {
         "row": rows,
         "kind": [plant.kind for plant in plants],
-        "words": [plant.words for plant in plants],
         "targets": [list(plant.targets) for plant in plants],
     }
-    types = {"row": pl.Int64, "kind": pl.String, "words": pl.Int64, "targets": pl.List(pl.String)}
+    types = {"row": pl.Int64, "kind": pl.String, "targets": pl.List(pl.String)}
     pl.DataFrame(columns, types).write_parquet(folder / "plants.parquet")
 
 
