@@ -17,7 +17,8 @@ import platform
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
 
@@ -35,8 +36,8 @@ class Outcome:
     versions: str
     golden: int
     real: int
-    wrong: tuple[str, ...]
-    failed: tuple[str, ...] = ()
+    wrong: list[str]
+    failed: list[str]
 
 
 def build_all(raw_dir: Path | None) -> Outcome:
@@ -47,7 +48,7 @@ def build_all(raw_dir: Path | None) -> Outcome:
     from pipelines.raw.settings import RawSettings
     from pipelines.release.ledger import find_entry
 
-    golden, real, wrong, failed = 0, 0, list[str](), list[str]()
+    equal, wrong, failed = Counter[bool](), list[str](), list[str]()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         raw = RawSettings(cache=folder / "cache", offline=True, lock=folder / "raw.lock.json", raw_dir=raw_dir)
@@ -57,13 +58,13 @@ def build_all(raw_dir: Path | None) -> Outcome:
             for name, entry in catalogue.entries().items():
                 definition = catalogue.load(entry)
                 for version in definition.dataset.versions:
-                    known = find_entry(name, version)
-                    if not sample and known is None:
-                        continue
-                    expected = known.content_sha256 if known and not sample else ""
                     if sample:
                         counts = GOLDEN / definition.source.name / name / version / "counts.json"
                         expected = json.loads(counts.read_text("utf-8"))["content_sha256"]
+                    elif known := find_entry(name, version):
+                        expected = known.content_sha256
+                    else:
+                        continue
                     try:
                         found = make(definition, version, settings).manifest.content_sha256
                     except DatasetError as error:
@@ -73,16 +74,14 @@ def build_all(raw_dir: Path | None) -> Outcome:
                     except Exception as error:  # noqa: BLE001 - a library that the package does not support
                         failed.append(f"{type(error).__name__}: {error}")
                         continue
-                    if found != expected:
-                        wrong.append(f"{name}@{version}{' (sample)' if sample else ''}: {found[:12]}")
-                    elif sample:
-                        golden += 1
+                    if found == expected:
+                        equal[sample] += 1
                     else:
-                        real += 1
+                        wrong.append(f"{name}@{version}{' (sample)' if sample else ''}: {found[:12]}")
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in SHOWN)
     optimized = " -O" if sys.flags.optimize else ""
     named = f"Python {platform.python_version()}{optimized}, {versions}"
-    return Outcome(named, golden, real, tuple(wrong), tuple(failed))
+    return Outcome(named, equal[True], equal[False], wrong, failed)
 
 
 def run_python(python: Path, raw_dir: Path | None, *flags: str) -> Outcome:
@@ -98,10 +97,8 @@ def run_python(python: Path, raw_dir: Path | None, *flags: str) -> Outcome:
     )
     if done.returncode:
         said = done.stderr.strip().splitlines() or ["no output"]
-        return Outcome(" ".join([str(python), *flags]), 0, 0, (), (said[-1],))
-    record = json.loads(done.stdout.splitlines()[-1])
-    lists = {name: tuple(record.pop(name)) for name in ("wrong", "failed")}
-    return Outcome(**record, **lists)
+        return Outcome(" ".join([str(python), *flags]), 0, 0, [], said[-1:])
+    return Outcome(**json.loads(done.stdout.splitlines()[-1]))
 
 
 def make_environment(folder: Path, python: str, libraries: str) -> Path:
@@ -129,8 +126,7 @@ def main() -> int:
     arguments.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     options = arguments.parse_args()
     if options.one:
-        outcome = build_all(options.raw_dir)
-        print(json.dumps(outcome.__dict__))
+        print(json.dumps(asdict(build_all(options.raw_dir))))
         return 0
     pythons = [Path(sys.executable)]
     if options.environments:
