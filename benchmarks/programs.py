@@ -146,11 +146,11 @@ def write_measurements(raw: Path, definition: "Definition", key: str, numbers: C
     measurement = next(measurement for measurement in source.measurements if measurement.key == key)
     inputs = {}
     for name in measurement.inputs:
-        location, path = source.files[name].location, raw / source.files[name].name
-        if isinstance(location, Member):
-            inputs[name] = Raw(f"{source.name}/{name}", raw / location.archive.name, location.path)
+        file, called = source.files[name], f"{source.name}/{name}"
+        if isinstance(file.location, Member):
+            inputs[name] = Raw(called, raw / file.location.archive.name, file.location.path)
         else:
-            inputs[name] = Raw(f"{source.name}/{name}", path)
+            inputs[name] = Raw(called, raw / file.name)
     model = MeasuringModel(measurement.kind, f"{measurement.model}@{measurement.revision or '0' * 40}", numbers)
     measuring.write_measurements(measurement.texts(inputs), model, raw / source.files[key].name)
 
