@@ -85,24 +85,6 @@ def test_partitions_of_killed_processes_are_run_again(tmp_path: Path, log: Path)
     assert calls(log) == [3]
 
 
-def test_a_scan_resumes_with_the_partitions_that_are_not_finished(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    parts, log = corpus(tmp_path / "corpus"), tmp_path / "log"
-    log.mkdir()
-    folder = tmp_path / "checkpoints" / scan_digest(parts, {})
-    with pytest.raises(SourceError, match="invalid JSON"):
-        results(tmp_path, parts, partial(fail, number=5), Engine())
-    assert len([*folder.iterdir()]) == 5
-    result_path(folder, parts[2]).write_bytes(b"ARROW1 torn by a crash of the machine")
-    (folder / ".000007.arrow.1-1").write_bytes(b"of a killed worker")
-    with caplog.at_level("INFO"):
-        found = results(tmp_path, parts, partial(list_texts, log=str(log)), Engine())
-    assert found.equals(expected(parts))
-    assert calls(log) == [2, *range(5, 12)]
-    assert "resuming: 4 of 12 partitions" in caplog.text
-
-
 @pytest.mark.parametrize("place", [0, 31, 32, 40, -1, None])
 def test_a_scan_resumes_with_the_partitions_that_are_not_finished_or_damaged(
     tmp_path: Path, log: Path, caplog: pytest.LogCaptureFixture, place: int | None
