@@ -30,7 +30,7 @@ from pipelines.audit.copies.shingles import Array
 from pipelines.audit.findings import hash_values
 from pipelines.audit.tables import Frames, available_splits, count_rows, model_inputs, row_id, text_layouts
 from pipelines.checking.batches import label_texts
-from pipelines.checking.datasets import ForeignDataset, ForeignOptions
+from pipelines.checking.datasets import ForeignDataset, ForeignOptions, reading_frames
 from pipelines.checking.targets import define_release, read_dataset, resolve_targets
 from pipelines.decontamination.fingerprints import fingerprint_texts
 from pipelines.decontamination.index_file import (
@@ -44,7 +44,6 @@ from pipelines.decontamination.index_file import (
     write_index,
 )
 from pipelines.process.files import SharedFile
-from pipelines.process.safe_text import first_line
 from pipelines.process.stages import stage
 from pipelines.release.folder import MANIFEST, require_manifest, scan_tables
 
@@ -119,14 +118,8 @@ def index_tables(
         )
     tables: list[IndexTable] = []
     parts = (_index_dataset(dataset, own, tables) for dataset, own in zip(datasets, chosen, strict=True))
-    try:
+    with reading_frames(", ".join(dataset.dataset for dataset in datasets)):
         write_index(output, chain.from_iterable(parts), tables, record)
-    except pl.exceptions.PolarsError as error:
-        raise SourceError(
-            "cannot read the rows of a dataset",
-            where=", ".join(dataset.dataset for dataset in datasets),
-            found=first_line(error),
-        ) from error
     return tables
 
 
