@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.sparse import csr_matrix
 
 from builders.ranking.hard_negatives import document_batches
 from cards.scores import Baseline
@@ -101,7 +100,7 @@ def score_bm25(counts: TermCounts) -> Scored:
 
 def score_shared_words(counts: TermCounts) -> Scored:
     """The documents that share a word with each query, scored by the share of the words of the two that both have."""
-    for query, documents, shared in _multiply(query_matrix(counts, repeated=False), _presence(counts)):
+    for query, documents, shared in _multiply(query_matrix(counts, repeated=False), counts.postings.sign()):
         words = counts.distinct[documents] + len(set(counts.queries[query]))
         yield documents, np.divide(shared, words - shared)
 
@@ -113,7 +112,7 @@ def score_named(counts: TermCounts) -> Scored:
     """
     most = max((len(set(query)) for query in counts.queries), default=0)
     short = np.flatnonzero(counts.distinct <= most)  # longer ones are never named
-    presence, distinct = _presence(counts)[:, short], counts.distinct[short]
+    presence, distinct = counts.postings.sign()[:, short], counts.distinct[short]  # 1 for a term that a document has
     named_at = np.zeros(len(short), dtype=np.int64)
     for query, documents, shared in _multiply(query_matrix(counts, repeated=False), presence):
         named = documents[shared == distinct[documents]]
@@ -121,12 +120,6 @@ def score_named(counts: TermCounts) -> Scored:
             for position, term in enumerate(dict.fromkeys(counts.queries[query])):
                 named_at[presence.indices[presence.indptr[term] : presence.indptr[term + 1]]] = position
         yield short[named], distinct[named] / 1000 - named_at[named]
-
-
-def _presence(counts: TermCounts) -> Any:
-    """1 where a document has a term."""
-    postings = counts.postings
-    return csr_matrix((np.ones_like(postings.data), postings.indices, postings.indptr), shape=postings.shape)
 
 
 def _multiply(queries: Any, weights: Any) -> Iterator[tuple[int, Integers, Values]]:

@@ -228,11 +228,10 @@ def query_matrix(counts: TermCounts, *, repeated: bool) -> Any:
     rows = np.repeat(np.arange(len(counts.queries)), [len(terms) for terms in counts.queries])
     columns = np.array([term for terms in counts.queries for term in terms], dtype=np.int64)
     shape = (len(counts.queries), counts.postings.shape[0])
-    matrix = csr_matrix((np.ones(len(rows), np.float32), (rows, columns)), shape=shape)
-    matrix.sum_duplicates()
-    if not repeated:
-        matrix.data[:] = 1.0
-    return matrix
+    matrix = csr_matrix(
+        (np.ones(len(rows), np.float32), (rows, columns)), shape=shape
+    )  # which adds up what is repeated
+    return matrix if repeated else matrix.sign()
 
 
 def weigh_bm25(counts: TermCounts) -> Any:
