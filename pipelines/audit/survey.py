@@ -214,11 +214,6 @@ def swapped_texts(layout: tasks.Layout) -> pl.Expr:
     return pl.when(first != second).then(_combine([second, first]))
 
 
-def first_rows(survey: pl.DataFrame) -> pl.DataFrame:
-    """The first row of each different text (or pair of texts), in row order."""
-    return survey.filter("is_first")
-
-
 def _combine(hashes: list[pl.Expr]) -> pl.Expr:
     """One value for the hashes of several texts, equal if all of them are equal."""
     return hashes[0] if len(hashes) == 1 else pl.concat_str(hashes, separator=" ")

@@ -15,7 +15,7 @@ from cards.manifest import Severity
 from pipelines.audit.copies.containment import EQUAL, WHOLE, find_contained
 from pipelines.audit.copies.near_duplicates import find_near_duplicates
 from pipelines.audit.findings import FindingRows, findings_where
-from pipelines.audit.survey import Surveys, first_rows, swapped_texts, texts_key
+from pipelines.audit.survey import Surveys, swapped_texts, texts_key
 from pipelines.audit.tables import finding_column, model_inputs
 from pipelines.audit.texts import condition_column
 
@@ -75,7 +75,8 @@ def audit_duplicates(
             findings += findings_where("duplicate_pair", (layout.config, split, ""), copies, pl.col("is_repeated"))
         if isinstance(task, tasks.PairClassification | tasks.STS | tasks.Contrastive):
             findings += _find_swapped_pairs(layout, split, survey)
-        rows = first_rows(survey).join(near_duplicates[split, split], on="position", how="left", maintain_order="left")
+        twins = near_duplicates[split, split]
+        rows = survey.filter("is_first").join(twins, on="position", how="left", maintain_order="left")
         rows = _with_meaning(rows, layout).with_columns(twin_split=pl.lit(split))
         location, is_near = (layout.config, split, finding_column(layout)), pl.col("twin").is_not_null()
         kind = "duplicate_pair" if len(layout.text) > 1 else "duplicate_text"
@@ -125,7 +126,7 @@ def _with_meaning(rows: pl.DataFrame, layout: tasks.Layout) -> pl.DataFrame:
 def _find_swapped_pairs(layout: tasks.Layout, split: str, survey: pl.DataFrame) -> list[FindingRows]:
     """Pairs of two different texts that occur in reverse order in an earlier row."""
     rows = survey.with_columns(swapped=swapped_texts(layout), twin_split=pl.lit(split))
-    firsts = first_rows(rows).select(swapped="texts", twin="position")
+    firsts = rows.filter("is_first").select(swapped="texts", twin="position")
     rows = rows.join(firsts, on="swapped", how="left", maintain_order="left")
     return findings_where("swapped_pair", (layout.config, split, ""), rows, pl.col("twin") < pl.col("position"))
 
@@ -165,7 +166,7 @@ def audit_leaks(
     findings = []
     for earlier, later in combinations(surveys, 2):
         location, detail = (layout.config, later, finding_column(layout)), f"in {earlier}"
-        rows = first_rows(surveys[later])
+        rows = surveys[later].filter("is_first")
         for twin, by in (("exact", "hash"), ("folded twin", "folded"), ("disguised twin", "disguise")):
             key = texts_key(layout, by)
             rows = _with_twin(rows.with_columns(key=key), "key", twin, surveys[earlier], key)
