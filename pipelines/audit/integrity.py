@@ -29,13 +29,6 @@ LabelledTask = (
 )
 
 
-def check_integrity(
-    task: tasks.Task, frames: Frames, splits: tuple[str, ...], *, sample: bool = False
-) -> list[Finding]:
-    """The findings of `audit_integrity`, without their rows."""
-    return [found.finding for found in audit_integrity(task, frames, splits, sample=sample)]
-
-
 def audit_integrity(
     task: tasks.Task, frames: Frames, splits: tuple[str, ...], *, sample: bool = False
 ) -> list[FindingRows]:

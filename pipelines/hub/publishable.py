@@ -124,9 +124,11 @@ def unclear_licence(definition: Definition) -> str | None:
 def _refuse_defects(definition: Definition, release_dir: Path, manifest: Manifest) -> None:
     """Refuse rows with defects. The rows themselves are audited, because a manifest can be edited."""
     frames = folder.scan_tables(release_dir, manifest.tables)
-    findings = integrity.check_integrity(definition.dataset.task, frames, manifest.splits, sample=manifest.sample)
+    found = integrity.audit_integrity(definition.dataset.task, frames, manifest.splits, sample=manifest.sample)
     errors = [
-        f"{finding.kind} in {finding.location}: {finding.count}" for finding in findings if finding.severity == "error"
+        f"{finding.kind} in {finding.location}: {finding.count}"
+        for finding in (rows.finding for rows in found)
+        if finding.severity == "error"
     ]
     errors += [finding.kind for finding in manifest.findings if finding.severity == "error"]
     if errors:

@@ -35,7 +35,7 @@ def build_tables(name: str, folder: Path, *splits: str) -> Tables:
     files = {key: Raw(f"{source.name}/{source.files[key].name}", folder / source.files[key].name) for key in keys}
     tables = dataset.recipe(RawFiles(splits, files, folder / "scratch"))
     frames = {config: {split: frame(tables, config, split).lazy() for split in splits} for config in CONFIGS}
-    assert integrity.check_integrity(dataset.task, frames, splits) == []
+    assert integrity.audit_integrity(dataset.task, frames, splits) == []
     return tables
 
 

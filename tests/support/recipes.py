@@ -45,7 +45,7 @@ def find_defects(name: str, tables: Tables) -> list[Finding]:
     """What breaks the rules of the dataset's task."""
     task = definition_of(name).dataset.task
     frames = {config: {split: one.lazy() for split, one in splits.items()} for config, splits in tables.frames.items()}
-    return integrity.check_integrity(task, frames, task.splits)
+    return [found.finding for found in integrity.audit_integrity(task, frames, task.splits)]
 
 
 def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]], separator: str = ",") -> Path:

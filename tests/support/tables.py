@@ -10,7 +10,7 @@ from builders import tasks
 from cards.kinds import SAMPLE
 from cards.manifest import Finding
 from pipelines.audit.findings import name_rows
-from pipelines.audit.integrity import check_integrity
+from pipelines.audit.integrity import audit_integrity
 from pipelines.audit.quality import audit_tables
 from pipelines.audit.tables import Frames
 
@@ -130,7 +130,8 @@ def as_lazy(tables: Tables) -> dict[str, dict[str, pl.LazyFrame]]:
 
 
 def integrity_findings(task_type: str, tables: Tables, *, sample: bool = False) -> list[Finding]:
-    return check_integrity(TASKS[task_type], as_lazy(tables), TASKS[task_type].splits, sample=sample)
+    found = audit_integrity(TASKS[task_type], as_lazy(tables), TASKS[task_type].splits, sample=sample)
+    return [one.finding for one in found]
 
 
 def audit_rows(

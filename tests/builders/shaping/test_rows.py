@@ -123,7 +123,7 @@ def test_a_cleaned_gold_pool_has_every_answer_and_no_duplicates(pairs: list[tupl
     clean = build_gold_pool(questions, prefix="p", split="test", clean=True)
     unclean = build_gold_pool(questions, prefix="p", split="test")
     lazy = {config: {"test": clean.frames[config]["test"].lazy()} for config in ("corpus", "queries", "qrels")}
-    assert integrity.check_integrity(tasks.Retrieval(), lazy, ("test",)) == []
+    assert integrity.audit_integrity(tasks.Retrieval(), lazy, ("test",)) == []
     findings = audit_rows(tasks.Retrieval(), lazy, ("test",))
     assert not KINDS & {finding.kind for finding in findings}
     expected = {(str(query).strip(" .").lower(), str(answer).strip(" .").lower()) for query, answer in pairs}

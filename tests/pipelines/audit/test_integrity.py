@@ -8,7 +8,7 @@ import pytest
 
 from builders import tasks
 from cards.kinds import KINDS
-from pipelines.audit.integrity import check_integrity
+from pipelines.audit.integrity import audit_integrity
 from tests.support.tables import (
     TASKS,
     PlantedFinding,
@@ -338,4 +338,4 @@ def test_a_label_without_training_rows_is_reported_in_each_later_split_and_nowhe
 
 def test_nothing_is_known_of_training_rows_without_the_train_split() -> None:
     test = clean_tables("Classification")["default"]["test"].filter(pl.col("label") < 2).lazy()
-    assert check_integrity(TASKS["Classification"], {"default": {"test": test}}, ("test",)) == []
+    assert audit_integrity(TASKS["Classification"], {"default": {"test": test}}, ("test",)) == []
