@@ -45,51 +45,54 @@ def audit_integrity(
 def _check_stages(task: tasks.Task, frames: Frames, splits: tuple[str, ...], *, sample: bool) -> list[FindingRows]:
     layouts = tasks.layouts(task)
     configs = {layout.config for layout in layouts}
-    findings = [finding for layout in layouts for finding in _check_structure(layout, frames, splits)]
-    findings += [
-        _whole("unexpected_table", config, detail="not a table of this task")
+    tables = [finding for layout in layouts for finding in _check_structure(layout, frames, splits)]
+    tables += [
+        table_finding("unexpected_table", config, detail="not a table of this task")
         for config in frames
         if config not in configs
     ]
-    if findings:
-        return findings
-    for layout in layouts:
-        for split in splits:
-            findings += _check_rows(layout, split, frames[layout.config][split])
+    if tables:
+        return list(map(without_rows, tables))
+    findings = [
+        finding
+        for layout in layouts
+        for split in splits
+        for finding in _check_rows(layout, split, frames[layout.config][split])
+    ]
     if findings:
         return findings
     findings = [finding for split in splits for finding in _check_task(task, frames, split, sample=sample)]
     return findings + check_training_labels(task, frames, splits, sample=sample)
 
 
-def _check_structure(layout: tasks.Layout, frames: Frames, splits: tuple[str, ...]) -> list[FindingRows]:
+def _check_structure(layout: tasks.Layout, frames: Frames, splits: tuple[str, ...]) -> list[Finding]:
     """Missing tables, missing columns, wrong types, columns that a closed table may not have."""
     findings = []
     for split in splits:
         if split not in frames.get(layout.config, {}):
-            findings.append(_whole("missing_table", layout.config, split))
+            findings.append(table_finding("missing_table", layout.config, split))
             continue
         schema = frames[layout.config][split].collect_schema()
         for column, expected in layout.columns.items():
             if column not in schema:
                 detail = f"expected {expected}"
-                findings.append(_whole("missing_column", layout.config, split, column, detail=detail))
+                findings.append(table_finding("missing_column", layout.config, split, column, detail=detail))
         for column, dtype in schema.items():
             expected_type, name = layout.columns.get(column), COLUMN_TYPES.get(dtype)
             if name is None or expected_type not in (None, name):
                 detail = f"{dtype}, expected {expected_type or 'one of ' + ', '.join(COLUMN_TYPES.values())}"
-                findings.append(_whole("wrong_type", layout.config, split, column, detail=detail))
+                findings.append(table_finding("wrong_type", layout.config, split, column, detail=detail))
             if layout.closed and column not in layout.columns:
-                findings.append(_whole("unexpected_column", layout.config, split, column))
+                findings.append(table_finding("unexpected_column", layout.config, split, column))
     others = [split for split in frames.get(layout.config, {}) if split not in splits]
-    return findings + [_whole("unexpected_table", layout.config, split) for split in others]
+    return findings + [table_finding("unexpected_table", layout.config, split) for split in others]
 
 
 def _check_rows(layout: tasks.Layout, split: str, frame: pl.LazyFrame) -> list[FindingRows]:
     """Tables without rows, nulls in any column, empty and repeated ids."""
     schema = frame.collect_schema()
     if not count_rows(frame):
-        return [_whole("empty_table", layout.config, split)]
+        return [without_rows(table_finding("empty_table", layout.config, split))]
     conditions = []
     for column, dtype in schema.items():
         is_null = pl.col(column).is_null()
@@ -203,7 +206,3 @@ def _check_labels(task: LabelledTask, frame: pl.LazyFrame, split: str, *, sample
         return findings
     one_class = table_finding("one_class_only", "default", split, task.type.label, detail=detail)
     return [*findings, without_rows(replace(one_class, severity="info") if sample else one_class)]
-
-
-def _whole(kind: str, config: str, split: str = "", column: str = "", *, detail: str = "") -> FindingRows:
-    return without_rows(table_finding(kind, config, split, column, detail=detail))
