@@ -64,23 +64,14 @@ def staged_folder(final: Path, what: str = "the release", *, marker: str = MANIF
             refuse_protected(final)
             _replace(final, new)
     except (OSError, pl.exceptions.ComputeError) as error:
-        raise _disk_error(final, what, error) or error from error
+        failure = disk_failure(error)
+        if failure is None:
+            raise
+        todo = "free some space, or name another folder"
+        raise ReleaseError(f"{what} cannot be written", where=str(final.parent), found=failure, todo=todo) from error
     finally:
         shutil.rmtree(new, ignore_errors=True)
         _remove_if_empty(final.parent)
-
-
-def _disk_error(release_dir: Path, what: str, error: Exception) -> ReleaseError | None:
-    """The error for a disk that cannot take a folder; None for any other."""
-    failure = disk_failure(error)
-    if failure is None:
-        return None
-    return ReleaseError(
-        f"{what} cannot be written",
-        where=str(release_dir.parent),
-        found=failure,
-        todo="free some space, or name another folder",
-    )
 
 
 def recover_release(release_dir: Path, marker: str = MANIFEST) -> None:
