@@ -24,7 +24,6 @@ from pipelines.raw.locations import (
 )
 from pipelines.raw.settings import RawSettings
 from pipelines.release import fingerprint, folder, ledger
-from pipelines.release.fingerprint import earlier_recipes
 from pipelines.release.staging import checkpoint_dir, dataset_lock, recover_release, staged_folder
 
 
@@ -233,7 +232,7 @@ def is_current(release_dir: Path, manifest: Manifest, planned: Manifest) -> bool
 
 def has_same_rows(release_dir: Path, old: Manifest, planned: Manifest) -> bool:
     """Whether the planned build would give a release again with the same rows, if with other documents."""
-    same = {planned.recipe.sha256, *dict(earlier_recipes(planned.dataset, planned.version)).values()}
+    same = {planned.recipe.sha256, *dict(fingerprint.earlier_recipes(planned.dataset, planned.version)).values()}
     unchanged = replace(
         planned, recipe=replace(planned.recipe, sha256=old.recipe.sha256), report_sha256=old.report_sha256
     )

@@ -61,14 +61,11 @@ def report_files(source: str, root: Path = ROOT) -> list[str]:
     return sorted({"cards/dataset.md.jinja", *quoted, *reached(REPORT, root)})
 
 
+@cache
 def tools() -> dict[str, str]:
     """The versions of what takes part in a build; outside every hash."""
-    return {"python": platform.python_version(), installation.NAME: installation.version(), **_library_versions()}
-
-
-@cache
-def _library_versions() -> dict[str, str]:
-    return {name: importlib.metadata.version(name) for name in ("polars", "pyarrow", "orjson", "numpy")}
+    libraries = {name: importlib.metadata.version(name) for name in ("polars", "pyarrow", "orjson", "numpy")}
+    return {"python": platform.python_version(), installation.NAME: installation.version(), **libraries}
 
 
 def tools_and_commit() -> dict[str, str]:
