@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -209,11 +209,10 @@ def _results(
         for _, group in groupby(datasets, key=lambda pair: pair[0].source.name)
     ]
     if jobs == 1 or len(per_source) == 1:
-        for names in per_source:
-            for name, version in names:
-                with show_stages(name):
-                    result = _attempt(name, version, settings)
-                yield result
+        for name, version in chain.from_iterable(per_source):
+            with show_stages(name):
+                result = _attempt(name, version, settings)
+            yield result
         return
     from pipelines.process import workers
 
