@@ -287,9 +287,8 @@ def _compare(target: Target, *, as_json: bool) -> int:
     """Print a release's statistics beside the published ones; returns 1 where a figure differs and no note says why."""
     from pipelines.checking.targets import locate_target
     from pipelines.release import figures
-    from pipelines.release.figures import VERSIONS
 
-    release_dir, _ = locate_target(target, versions=VERSIONS)
+    release_dir, _ = locate_target(target, versions=figures.VERSIONS)
     report = figures.compare_with_published(release_dir) | {"path": target.name}
     if as_json:
         command.print_json(report)

@@ -86,19 +86,18 @@ def _show_overlaps(datasets: Sequence[tuple[Definition, str]], output: Path, *, 
     from builders.spec import TRAINING
     from pipelines.process.stages import show_stages
     from pipelines.release import shared_texts
-    from pipelines.release.shared_texts import find_sets, find_shared_pairs
 
     names = [
         (definition.dataset.name, version) for definition, version in datasets if definition.dataset.group == TRAINING
     ]
     if not names:
         raise UsageError("--overlaps is for training data", todo="embedding-datasets show training --overlaps")
-    sets, missing = find_sets(names, output)
+    sets, missing = shared_texts.find_sets(names, output)
     if not sets:
         todo = "build some: embedding-datasets build training; or name the folder with the releases: --releases DIR"
         raise ReleaseError("no training data to compare", where=str(output), found="no release of these", todo=todo)
     with show_stages("overlaps"):
-        shared = find_shared_pairs(sets)
+        shared = shared_texts.find_shared_pairs(sets)
     if as_json:
         command.print_json(*map(shared_texts.to_json, shared))
     else:

@@ -12,7 +12,6 @@ import polars as pl
 
 from builders import tasks
 from builders.shaping.folding import fold_text_1, fold_texts
-from builders.tasks import NEGATIVE_KINDS
 from cards.kinds import (
     FOLDED_DETAIL,
     FREQUENT_POSITIVE,
@@ -330,7 +329,7 @@ def check_training_pairs(frame: pl.LazyFrame, config: str, split: str) -> list[F
     """Empty queries, rows without positives or with an empty one, negatives that do not fit their kinds."""
     query, positives, negatives, kinds = map(pl.col, ("query", "positives", "negatives", "negative_kinds"))
     has_empty = positives.list.eval(~pl.element().str.contains(VISIBLE)).list.any()
-    is_unknown = kinds.list.eval(~pl.element().is_in(NEGATIVE_KINDS)).list.any()
+    is_unknown = kinds.list.eval(~pl.element().is_in(tasks.NEGATIVE_KINDS)).list.any()
     conditions = [
         ("empty_query", (config, split, "query"), ~query.str.contains(VISIBLE)),
         ("query_without_positive", (config, split, "positives"), positives.list.len() == 0),
