@@ -366,15 +366,6 @@ def script(code: str) -> str:
     return name if name in SCRIPTS else DEFAULTS.get(language(code)[0], "Latn")
 
 
-def scripts_by_language(codes: Iterable[str]) -> dict[str, set[str]]:
-    """The scripts of each language (ISO 639-1): the usual one, or those that the codes name. codes: as for `script`."""
-    scripts = {short: {DEFAULTS.get(short, "Latn")} for short, _ in LANGUAGES.values()}
-    named: dict[str, set[str]] = {}
-    for code in codes:
-        named.setdefault(language(code)[0], set()).add(script(code))
-    return scripts | named
-
-
 def in_wrong_script(text: pl.Expr, expected: Iterable[str]) -> pl.Expr:
     """Whether a text has letters, but none of the expected scripts. expected: as ISO 15924 names them."""
     names = sorted({name for code in expected for name in SCRIPTS[code]})
@@ -401,9 +392,12 @@ def expected_languages(task: tasks.Task, layout: tasks.Layout, languages: tuple[
 def expected_scripts(task: tasks.Task, layout: tasks.Layout, languages: tuple[str, ...]) -> dict[str, frozenset[str]]:
     """The scripts that the texts of each column may be in; no column whose languages, or their scripts, are unknown.
 
-    languages: as for `expected_languages`.
+    languages: as for `expected_languages`. A language has the scripts that these name, or else its usual one.
     """
-    known = scripts_by_language(languages)
+    named: dict[str, set[str]] = {}
+    for code in languages:
+        named.setdefault(language(code)[0], set()).add(script(code))
+    known = {short: {DEFAULTS.get(short, "Latn")} for short, _ in LANGUAGES.values()} | named
     return {
         column: frozenset(script for code in codes for script in known[code])
         for column, codes in expected_languages(task, layout, languages).items()
