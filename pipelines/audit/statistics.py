@@ -78,17 +78,13 @@ def _describe_split(task: tasks.Task, frames: Frames, split: str, texts: Texts, 
         case tasks.Classification() | tasks.MultilabelClassification():
             return _describe_classification(frames["default"], split, texts, measures)
         case tasks.PairClassification():
-            pairs, frame = _describe_pairs(measures, "default", split, texts), frames["default"][split]
-            return PairClassificationStatistics(*pairs, describe_labels(frame, "labels"))
+            pairs = _describe_pairs(measures, "default", split, texts)
+            return PairClassificationStatistics(*pairs, describe_labels(frames["default"][split], "labels"))
         case tasks.STS():
-            pairs, frame = (
-                _describe_pairs(measures, "default", split, texts, symmetric=True),
-                frames["default"][split],
-            )
-            return STSStatistics(*pairs, describe_scores(frame, "score"))
+            pairs = _describe_pairs(measures, "default", split, texts, symmetric=True)
+            return STSStatistics(*pairs, _describe_scores(read_column(frames["default"][split], "score")))
         case tasks.Clustering():
-            frame = frames["default"][split]
-            labels = describe_labels(frame, "labels")
+            labels = describe_labels(frames["default"][split], "labels")
             return ClusteringStatistics(len(measures["default", split]), texts["default", split, "sentences"], labels)
         case tasks.BitextMining(pair=languages):
             pairs = _describe_pairs(measures, languages, split, texts)
@@ -271,8 +267,7 @@ def count_labels(frame: pl.LazyFrame, column: str) -> dict[Any, int]:
     return counts | dict(by_label.iter_rows())
 
 
-def describe_scores(frame: pl.LazyFrame, column: str) -> ScoreStatistics:
+def _describe_scores(scores: pl.Series) -> ScoreStatistics:
     """The statistics of a column of scores. The average is exact, whatever the order of the rows."""
-    scores, score = read_column(frame, column), pl.col(column)
-    lowest, highest = scores.to_frame().select(lowest=score.min(), highest=score.max()).row(0)
+    lowest, highest = scores.to_frame("score").select(lowest=pl.min("score"), highest=pl.max("score")).row(0)
     return ScoreStatistics(min_score=lowest, avg_score=math.fsum(scores) / scores.len(), max_score=highest)
