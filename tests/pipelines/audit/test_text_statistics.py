@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from builders import tasks
 from cards.statistics import LanguageStatistics, TextStatistics
-from pipelines.audit.languages import LARGE_TABLE, SAMPLE, UNDETERMINED, sample_rows, sample_tables
+from pipelines.audit.languages import LARGE_TABLE, SAMPLE, sample_rows, sample_tables
 from pipelines.audit.statistics import QUANTILES, describe_texts
 from pipelines.audit.tables import measure_texts
 
@@ -59,11 +59,6 @@ def test_languages_are_those_of_the_texts_with_enough_letters() -> None:
     languages = describe_sentences([RUSSIAN, ENGLISH, RUSSIAN, "Короче."]).languages
     assert languages == LanguageStatistics(3, {"ru": 2 / 3, "en": 1 / 3})
     assert describe_sentences(["Короче."]).languages == LanguageStatistics(0, {})
-
-
-def test_a_text_that_the_detector_is_uncertain_about_is_undetermined() -> None:
-    texts = [RUSSIAN, "lorem qwrt zxcv asdf hjkl vbnm tyui ghjk"]
-    assert shares(describe_sentences(texts)) == {"ru": 1 / 2, UNDETERMINED: 1 / 2}
 
 
 def test_each_column_has_its_languages_and_a_document_includes_its_title() -> None:
