@@ -26,11 +26,13 @@ Nothing else reaches a hash: not files, shards, row groups, compression, library
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+
+from cards.manifest import Column
 
 PREFIX = b"embedding-datasets/1\n\n"
 STREAMS = {"string": 3, "int64": 2, "float64": 2, "bool": 2, "list<string>": 5, "list<int64>": 4}
@@ -39,28 +41,28 @@ STREAMS = {"string": 3, "int64": 2, "float64": 2, "bool": 2, "list<string>": 5, 
 class TableHash:
     """Takes a table batch by batch, however it is cut, and gives its content_sha256.
 
-    columns: (name, type) in order.
+    columns: in order.
     """
 
-    def __init__(self, columns: Iterable[tuple[str, str]]) -> None:
-        self.columns = list(columns)
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self.columns = columns
         self.rows = 0
-        self._streams = [[hashlib.sha256() for _ in range(STREAMS[kind])] for _, kind in self.columns]
+        self._streams = [[hashlib.sha256() for _ in range(STREAMS[column.type])] for column in columns]
 
     def update(self, batch: Any) -> None:
         """Add the rows of a pyarrow Table or RecordBatch with exactly these columns."""
         self.rows += batch.num_rows
-        for (name, kind), streams in zip(self.columns, self._streams, strict=True):
-            column = batch.column(name)
-            for chunk in getattr(column, "chunks", [column]):
-                for stream, data in zip(streams, _streams(chunk, kind), strict=True):
+        for column, streams in zip(self.columns, self._streams, strict=True):
+            values = batch.column(column.name)
+            for chunk in getattr(values, "chunks", [values]):
+                for stream, data in zip(streams, _streams(chunk, column.type), strict=True):
                     stream.update(data)
 
     def hexdigest(self) -> str:
         """The digest of what was added so far."""
         whole = hashlib.sha256(PREFIX)
-        for name, kind in self.columns:
-            whole.update(json.dumps([name, kind]).encode("ascii") + b"\n")
+        for column in self.columns:
+            whole.update(json.dumps([column.name, column.type]).encode("ascii") + b"\n")
         whole.update(b"%d\n" % self.rows)
         for streams in self._streams:
             for stream in streams:

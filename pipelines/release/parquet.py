@@ -4,7 +4,7 @@ The borders of row groups and shards follow from the rows alone, never from how 
 50,000 short rows make three row groups, of 20,000, 20,000 and 10,000 rows, whether the frame came in one chunk or in fifty.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from pathlib import Path
@@ -37,7 +37,7 @@ def write_table(frame: pl.DataFrame | pl.LazyFrame, release_dir: Path, config: s
     Raises ReleaseError for a column type that a release may not hold.
     """
     columns = _columns(frame, f"{config}/{split}")
-    schema, content, num_bytes = _schema(columns), TableHash(_pairs(columns)), 0
+    schema, content, num_bytes = _schema(columns), TableHash(columns), 0
     data_dir = release_dir / config_folder(config)
     data_dir.mkdir(parents=True, exist_ok=True)
     parts: list[Path] = []
@@ -79,7 +79,7 @@ def hash_table(release_dir: Path, table: Table) -> str:
 
     Raises ReleaseError for a file that is missing or is not valid Parquet, and for other columns than the table's.
     """
-    content, names = TableHash(_pairs(table.columns)), [column.name for column in table.columns]
+    content, names = TableHash(table.columns), [column.name for column in table.columns]
     with stage(f"reading back {table.location}", total=table.rows, unit="rows") as advance:
         for file in table.files:
             try:
@@ -119,10 +119,6 @@ def describe_file(path: Path, release_dir: Path) -> File:
     return File(path.relative_to(release_dir).as_posix(), path.stat().st_size, file_sha256(path))
 
 
-def _pairs(columns: Iterable[Column]) -> list[tuple[str, str]]:
-    return [(column.name, column.type) for column in columns]
-
-
 def _columns(frame: pl.DataFrame | pl.LazyFrame, table: str) -> tuple[Column, ...]:
     columns = []
     for name, dtype in frame.lazy().collect_schema().items():
@@ -148,7 +144,7 @@ def _schema(columns: tuple[Column, ...]) -> Any:
         "list<string>": pa.list_(pa.string()),
         "list<int64>": pa.list_(pa.int64()),
     }
-    return pa.schema([(name, types[kind]) for name, kind in _pairs(columns)])
+    return pa.schema([(column.name, types[column.type]) for column in columns])
 
 
 def _open_writer(path: Path, schema: Any) -> Any:
