@@ -21,7 +21,7 @@ from cards.manifest import Document, Manifest, Table, decode, tables_by_config
 from cards.scores import Scores, decode_scores
 from pipelines.process.stages import BYTES, stage
 from pipelines.release.content_hash import dataset_sha256
-from pipelines.release.parquet import count_rows, describe_file, hash_table
+from pipelines.release.parquet import describe_file, hash_table
 
 MANIFEST, STATISTICS, CARD, CROISSANT = "manifest.json", "statistics.json", "README.md", "croissant.json"
 SCORES = "scores.json"
@@ -189,11 +189,12 @@ def verify_release(release_dir: Path, manifest: Manifest) -> list[str]:
     for table in manifest.tables:
         damaged = _damaged_files(release_dir, table)
         if not damaged:
-            digest = hashes[table.config, table.split] = hash_table(release_dir, table)
-            if digest != table.content_sha256:
+            content = hash_table(release_dir, table)
+            hashes[table.config, table.split] = content.hexdigest()
+            if content.hexdigest() != table.content_sha256:
                 damaged.append(f"{table.location}: other rows than the manifest's")
-            elif (rows := count_rows(release_dir, table)) != table.rows:
-                damaged.append(f"{table.location}: {rows:,} rows, {table.rows:,} in the manifest")
+            elif content.rows != table.rows:
+                damaged.append(f"{table.location}: {content.rows:,} rows, {table.rows:,} in the manifest")
         problems += damaged
     named = {file.path for file in manifest.files}
     present = [path.relative_to(release_dir).as_posix() for path in sorted(release_dir.rglob("*.parquet"))]

@@ -74,8 +74,8 @@ def write_table(frame: pl.DataFrame | pl.LazyFrame, release_dir: Path, config: s
     return Table(config, split, content.rows, columns, content.hexdigest(), num_bytes, tuple(files))
 
 
-def hash_table(release_dir: Path, table: Table) -> str:
-    """The content_sha256 of the rows in the files of a table.
+def hash_table(release_dir: Path, table: Table) -> TableHash:
+    """The hash of the rows in the files of a table.
 
     Raises ReleaseError for a file that is missing or is not valid Parquet, and for other columns than the table's.
     """
@@ -91,12 +91,7 @@ def hash_table(release_dir: Path, table: Table) -> str:
                         advance(group.num_rows)
             except (OSError, pa.ArrowException, KeyError, ValueError) as error:  # ValueError: names that are not UTF-8
                 raise ReleaseError("a file of the release cannot be read", where=file.path, found=str(error)) from None
-    return content.hexdigest()
-
-
-def count_rows(release_dir: Path, table: Table) -> int:
-    """The number of rows in the files of a table, as their footers say."""
-    return sum(int(pq.read_metadata(release_dir / file.path).num_rows) for file in table.files)
+    return content
 
 
 def _refuse_other_types(schema: Any, table: Table, file: File) -> None:

@@ -184,7 +184,7 @@ def _audit(
 
 def _read_back(written: Sequence[Table], release_dir: Path) -> None:
     for table in written:
-        if parquet.hash_table(release_dir, table) != table.content_sha256:
+        if parquet.hash_table(release_dir, table).hexdigest() != table.content_sha256:
             raise ReleaseError("the files do not read back as the rows that were written", where=table.location)
 
 
