@@ -185,12 +185,10 @@ def verify_release(release_dir: Path, manifest: Manifest) -> list[str]:
     Raises ReleaseError for a file that has the manifest's digest and is not valid Parquet, or has columns of other types.
     """
     problems: list[str] = []
-    hashes: dict[tuple[str, str], str] = {}
     for table in manifest.tables:
         damaged = _damaged_files(release_dir, table)
         if not damaged:
             content = hash_table(release_dir, table)
-            hashes[table.config, table.split] = content.hexdigest()
             if content.hexdigest() != table.content_sha256:
                 damaged.append(f"{table.location}: other rows than the manifest's")
             elif content.rows != table.rows:
@@ -200,6 +198,7 @@ def verify_release(release_dir: Path, manifest: Manifest) -> list[str]:
     present = [path.relative_to(release_dir).as_posix() for path in sorted(release_dir.rglob("*.parquet"))]
     problems += [f"{path} is in no table of the manifest" for path in present if path not in named]
     problems += [f"{name} is missing" for name in document_names(manifest) if not (release_dir / name).is_file()]
+    hashes = {(table.config, table.split): table.content_sha256 for table in manifest.tables}
     if not problems and dataset_sha256(hashes) != manifest.content_sha256:
         problems.append("content_sha256 is not that of the tables")
     return problems
