@@ -24,7 +24,7 @@ from pipelines.audit.tables import Frames, Location, copied, row_id
 
 EXAMPLES = 5
 POSITION = "__position"  # of a row in its table
-ROW_COLUMNS = ("position", "row", "twin_split", "twin")
+ROW_COLUMNS = ("position", "row", "twin")
 # What is said of a row beside its values, where a model judged it (pipelines.profile).
 NOTE_COLUMNS = ("given label", "likelier label", "times likelier", "rank deviations", "median deviations")
 
@@ -34,7 +34,7 @@ class FindingRows:
     """A finding and its rows.
 
     rows: one for each row of the finding, with `position` (in its table, uint32), or with `row`, a name, where it is not a row of
-    the table. Where another row makes it a finding, its twin, `twin` is the position of that and `twin_split` its split. tables:
+    the table. Where another row makes it a finding, its twin, `twin` is the position of that, in the split `twin_split`. tables:
     those of the finding's config, by split, that the positions refer to. pattern: what is wrong in each text, where that is not a
     matter of the kind alone.
     """
@@ -43,6 +43,7 @@ class FindingRows:
     rows: pl.LazyFrame
     tables: Mapping[str, pl.LazyFrame] = field(default_factory=dict)
     pattern: str = ""
+    twin_split: str = ""
 
 
 def findings_where(
@@ -53,12 +54,13 @@ def findings_where(
     *,
     detail: str = "",
     severity: Severity | None = None,
+    twin_split: str = "",
 ) -> list[FindingRows]:
     """One finding for the rows that meet a condition, none if no row does. A null condition is not met.
 
-    rows: what the finding counts; its share is of all of them. Its column `position` says which row of the table each is (and
-    the columns `twin` and `twin_split` its twin); without that column, its ids name it; without ids, it is the table itself.
-    severity: that of the kind, unless given. Examples are added later, by `with_examples`.
+    rows: what the finding counts; its share is of all of them. Its column `position` says which row of the table each is (and the
+    column `twin` its twin, in `twin_split`: by default that of the finding); without that column, its ids name it; without ids,
+    it is the table itself. severity: that of the kind, unless given. Examples are added later, by `with_examples`.
     """
     is_match = condition.fill_null(value=False)
     counted = rows.select(total=pl.len(), count=is_match.sum())
@@ -72,7 +74,8 @@ def findings_where(
         rows = rows.with_row_index("position") if name is None else rows.with_columns(row=name)
     finding = Finding(kind, severity or KINDS[kind].severity, *location, count, count / total, detail=detail)
     kept = [column for column in ROW_COLUMNS if column in rows.collect_schema().names()]
-    return [FindingRows(finding, rows.with_columns(is_match.alias("__match")).filter("__match").select(kept))]
+    matching = rows.with_columns(is_match.alias("__match")).filter("__match").select(kept)
+    return [FindingRows(finding, matching, twin_split=twin_split or finding.split)]
 
 
 def findings_for_each(
@@ -120,8 +123,8 @@ def with_examples(findings: Sequence[FindingRows], frames: Frames) -> list[Findi
     ]
     wanted: dict[tuple[str, str], dict[int, None]] = {}  # positions by table: naming rows may read all of it, so once
     for found, rows in zip(findings, heads, strict=True):
-        for split, position in [*_positions(rows, found.finding.split), *_twins(rows)]:
-            wanted.setdefault((found.finding.config, split), {})[position] = None
+        for table, position in [*_positions(found, rows, "position"), *_positions(found, rows, "twin")]:
+            wanted.setdefault(table, {})[position] = None
     names = {
         (config, split): dict(zip(some, name_rows(frames[config][split], pl.Series(list(some))), strict=True))
         for (config, split), some in wanted.items()
@@ -130,22 +133,18 @@ def with_examples(findings: Sequence[FindingRows], frames: Frames) -> list[Findi
     for found, rows in zip(findings, heads, strict=True):
         finding, tables = found.finding, frames.get(found.finding.config, {})
         if not rows.is_empty():
-            own = [names[finding.config, split][position] for split, position in _positions(rows, finding.split)]
+            own = [names[table][position] for table, position in _positions(found, rows, "position")]
+            twins = [names[table][position] for table, position in _positions(found, rows, "twin")]
             examples = tuple(map(str, rows["row"] if "row" in rows.columns else own))
-            twins = tuple(f"{split}: {names[finding.config, split][position]}" for split, position in _twins(rows))
-            finding = replace(finding, examples=examples, twins=twins)
+            finding = replace(finding, examples=examples, twins=tuple(f"{found.twin_split}: {name}" for name in twins))
         located.append(replace(found, finding=finding, tables=tables))
     return located
 
 
-def _positions(rows: pl.DataFrame, split: str) -> list[tuple[str, int]]:
-    """The split and the position of rows that are in a table."""
-    return [(split, position) for position in rows["position"]] if "position" in rows.columns else []
-
-
-def _twins(rows: pl.DataFrame) -> list[tuple[str, int]]:
-    """The split and the position of the twins of rows, where they have twins."""
-    return list(rows.select("twin_split", "twin").iter_rows()) if "twin" in rows.columns else []
+def _positions(found: FindingRows, rows: pl.DataFrame, column: str) -> list[tuple[tuple[str, str], int]]:
+    """The config, split and position of rows of a finding (`position`) or of their twins (`twin`); none without the column."""
+    table = (found.finding.config, found.finding.split if column == "position" else found.twin_split)
+    return [(table, position) for position in rows[column]] if column in rows.columns else []
 
 
 OWN_COLUMNS = ("row", "column", "detail", "twin_split", "twin", *NOTE_COLUMNS)
@@ -178,14 +177,10 @@ def list_rows(
     listed = rows.select(names, **head).hstack(notes).hstack(values)
     if "twin" not in rows.columns:
         return listed
-    numbered = rows.select("twin", "twin_split").with_row_index("__order")
-    parts = []
-    for part in numbered.partition_by("twin_split", maintain_order=True):
-        split = part["twin_split"][0]
-        values = rows_at(found.tables[split], part["twin"]).rename(lambda column: f"twin {column}")
-        names = name_rows(found.tables[split], part["twin"], hashes.get(split))
-        parts.append(part.select("__order", "twin_split", names.alias("twin")).hstack(values))
-    return listed.hstack(pl.concat(parts, how="diagonal").sort("__order").drop("__order"))
+    table = found.tables[found.twin_split]
+    names = name_rows(table, rows["twin"], hashes.get(found.twin_split))
+    listed = listed.with_columns(twin_split=pl.lit(found.twin_split), twin=names)
+    return listed.hstack(rows_at(table, rows["twin"]).rename(lambda column: f"twin {column}"))
 
 
 def _values_by_name(found: FindingRows, names: pl.Series) -> pl.DataFrame:

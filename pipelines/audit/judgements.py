@@ -59,7 +59,7 @@ def audit_labels(task: tasks.Task, layout: tasks.Layout, frames: Frames, surveys
     near = (task.high - task.low) * NEAR_SCORES if isinstance(task, tasks.STS) else 0.0
     for split, survey in surveys.items():
         location = ("default", split, task.type.label)
-        findings += find_conflicting_labels(survey.with_columns(twin_split=pl.lit(split)), location, keys, near)
+        findings += find_conflicting_labels(survey, location, keys, near)
         if not isinstance(task, tasks.STS):
             findings += _find_label_imbalance(task, frames["default"][split], location)
     for earlier, later in combinations(surveys, 2):
@@ -73,9 +73,9 @@ def find_conflicting_labels(
 ) -> list[FindingRows]:
     """The findings for the texts with two or more labels.
 
-    rows: `position`, `label` and `twin_split`. keys: what texts are compared by, from narrow to wide, each with the
-    detail of its finding. A text that has two labels by a narrow key is not counted again by a wider one. near: the largest
-    difference of scores that is called small, 0 for labels.
+    rows: `position` and `label`. keys: what texts are compared by, from narrow to wide, each with the detail of its finding. A
+    text that has two labels by a narrow key is not counted again by a wider one. near: the largest difference of scores that is
+    called small, 0 for labels.
     """
     findings, conflicts = [], pl.lit(value=False)
     for detail, key in keys.items():
@@ -109,14 +109,14 @@ def _find_conflicts_between(
         later.select("__key").unique(), on="__key", how="semi", maintain_order="left"
     )
     rows = later.join(labels, on="__key", how="left", maintain_order="left_right")
-    rows = rows.with_columns(differs=pl.col("label") != pl.col("other"), twin_split=pl.lit(splits[0]))
+    rows = rows.with_columns(differs=pl.col("label") != pl.col("other"))
     rows = rows.sort("__key", pl.col("differs").fill_null(value=False), descending=[False, True], maintain_order=True)
     difference = (pl.col("label") - pl.col("other")).abs().max().over("__key") if near else pl.lit(0.0)
     rows = rows.with_columns(difference=difference)
     texts = rows.unique("__key", keep="first", maintain_order=True).sort("position")
     differences = _describe_differences(texts.filter("differs")["difference"], near)
     detail = ", ".join(filter(None, (f"in {splits[0]}", differences)))
-    return findings_where("conflicting_label", location, texts, pl.col("differs"), detail=detail)
+    return findings_where("conflicting_label", location, texts, pl.col("differs"), detail=detail, twin_split=splits[0])
 
 
 def _find_label_imbalance(task: tasks.Task, frame: pl.LazyFrame, location: Location) -> list[FindingRows]:
@@ -209,7 +209,7 @@ def audit_judgements(task: tasks.Task, frames: Frames, split: str, corpus_survey
     judgements = frames["qrels"][split].select("query-id", "corpus-id", "score")
     qrels = judgements.with_row_index("position").collect(engine="streaming")
     qrels = qrels.join(documents, on="corpus-id", maintain_order="left")
-    labelled = qrels.with_columns(label="score", twin_split=pl.lit(split))
+    labelled = qrels.with_columns(label="score")
     location = ("qrels", split, "score")
     keys = {detail: pl.struct("query-id", text) for text, detail in (("texts", ""), ("folded", FOLDED_DETAIL))}
     findings = find_conflicting_labels(labelled, location, keys)

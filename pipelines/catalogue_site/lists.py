@@ -190,9 +190,8 @@ def named_positions(found: Iterable[FindingRows], config: str, split: str) -> pl
         columns = finding_rows.rows.collect_schema().names()
         if finding_rows.finding.config == config and finding_rows.finding.split == split and "position" in columns:
             parts.append(finding_rows.rows.select(pl.col("position").cast(pl.UInt32)))
-        if finding_rows.finding.config == config and "twin" in columns:
-            twins = finding_rows.rows.filter(pl.col("twin_split") == split)
-            parts.append(twins.select(position=pl.col("twin").cast(pl.UInt32)))
+        if finding_rows.finding.config == config and finding_rows.twin_split == split and "twin" in columns:
+            parts.append(finding_rows.rows.select(position=pl.col("twin").cast(pl.UInt32)))
     return pl.concat(parts).drop_nulls().unique().collect(engine="streaming")["position"]
 
 
@@ -213,9 +212,9 @@ def _judged(columns: Iterable[str], finding_rows: FindingRows, frames: Frames) -
 
 def _finding_records(finding_rows: FindingRows, frames: Frames, columns: Sequence[str]) -> Iterator[list[Any]]:
     rows = finding_rows.rows.collect(engine="streaming")
-    splits = {finding_rows.finding.split, *(rows["twin_split"].unique() if "twin_split" in rows.columns else ())}
     tables = finding_rows.tables  # none for what a recipe found
-    hashes = {split: _name_hashes(tables[split]) for split in splits & tables.keys() if "position" in rows.columns}
+    splits = {finding_rows.finding.split, finding_rows.twin_split} & tables.keys()
+    hashes = {split: _name_hashes(tables[split]) for split in splits if "position" in rows.columns}
     for batch in rows.iter_slices(BATCH_ROWS):
         listed = list_rows(replace(finding_rows, rows=batch.lazy()), hashes=hashes)
         positions = batch["position"].to_list() if "position" in batch.columns else [None] * len(listed)

@@ -183,7 +183,7 @@ def _first_row(found: FindingRows, inputs: dict[str, dict[str, pl.Expr]]) -> lis
     column = finding.column if finding.column in inputs[finding.config] else ""
     places: list[Place] = [(finding.config, finding.split, head["position"][0], column)]
     if "twin" in head.columns and head["twin"][0] is not None:
-        places.append((finding.config, head["twin_split"][0], head["twin"][0], column))
+        places.append((finding.config, found.twin_split, head["twin"][0], column))
     return places
 
 

@@ -70,14 +70,13 @@ def audit_duplicates(
                 "position",
                 is_repeated=~pl.col("is_first"),
                 twin=pl.col("position").first().over("texts"),
-                twin_split=pl.lit(split),
             )
             findings += findings_where("duplicate_pair", (layout.config, split, ""), copies, pl.col("is_repeated"))
         if isinstance(task, tasks.PairClassification | tasks.STS | tasks.Contrastive):
             findings += _find_swapped_pairs(layout, split, survey)
         twins = near_duplicates[split, split]
         rows = survey.filter("is_first").join(twins, on="position", how="left", maintain_order="left")
-        rows = _with_meaning(rows, layout).with_columns(twin_split=pl.lit(split))
+        rows = _with_meaning(rows, layout)
         location, is_near = (layout.config, split, finding_column(layout)), pl.col("twin").is_not_null()
         kind = "duplicate_pair" if len(layout.text) > 1 else "duplicate_text"
         findings += findings_where(
@@ -107,7 +106,6 @@ def _find_repeated_texts(
         "position",
         is_repeated=pl.any_horizontal(is_repeated.values()),
         twin=pl.coalesce(pl.when(is_repeated[side]).then(first[side]) for side in layout.text),
-        twin_split=pl.lit(split),
     )
     location, detail = (layout.config, split, finding_column(layout)), detail if len(layout.text) > 1 else ""
     return findings_where("duplicate_text", location, rows, pl.col("is_repeated"), detail=detail, severity=severity)
@@ -125,7 +123,7 @@ def _with_meaning(rows: pl.DataFrame, layout: tasks.Layout) -> pl.DataFrame:
 
 def _find_swapped_pairs(layout: tasks.Layout, split: str, survey: pl.DataFrame) -> list[FindingRows]:
     """Pairs of two different texts that occur in reverse order in an earlier row."""
-    rows = survey.with_columns(swapped=swapped_texts(layout), twin_split=pl.lit(split))
+    rows = survey.with_columns(swapped=swapped_texts(layout))
     firsts = rows.filter("is_first").select(swapped="texts", twin="position")
     rows = rows.join(firsts, on="swapped", how="left", maintain_order="left")
     return findings_where("swapped_pair", (layout.config, split, ""), rows, pl.col("twin") < pl.col("position"))
@@ -177,9 +175,7 @@ def audit_leaks(
             reordered=pl.when("is_reordered").then("twin"),
             longer=pl.when(pl.col("part") < EQUAL).then("longer"),
         )
-        rows = rows.join(near, on="position", how="left", maintain_order="left").with_columns(
-            twin_split=pl.lit(earlier)
-        )
+        rows = rows.join(near, on="position", how="left", maintain_order="left")
         first_twin = pl.coalesce(pl.when(pl.col(twin).is_not_null()).then(pl.lit(twin)) for _, twin, _ in LEAKS)
         for kind, twin, how in LEAKS:
             leaked, condition = rows.with_columns(twin=pl.col(twin)), first_twin == twin
@@ -187,7 +183,7 @@ def audit_leaks(
             labels = different_labels(found, surveys[earlier]) if kind == "near_leak" else ""
             parts = describe_parts(found["part"]) if kind == "contained_text" else ""
             where = ", ".join(filter(None, (detail, how, labels, parts)))
-            findings += findings_where(kind, location, leaked, condition, detail=where)
+            findings += findings_where(kind, location, leaked, condition, detail=where, twin_split=earlier)
         if isinstance(task, tasks.PairClassification | tasks.STS):
             findings += _find_leaking_pairs(layout, (earlier, later), surveys)
     return findings
@@ -200,11 +196,10 @@ def _find_leaking_pairs(layout: tasks.Layout, splits: tuple[str, str], surveys: 
     rows = surveys[later].with_columns(
         swapped=swapped_texts(layout),
         pair=texts_key(layout, "folded", ordered=False),
-        twin_split=pl.lit(earlier),
     )
     rows = _with_twin(rows, "swapped", "twin", surveys[earlier], texts_key(layout))
     is_swapped = pl.col("twin").is_not_null()
-    findings = findings_where("swapped_pair", location, rows, is_swapped, detail=detail)
+    findings = findings_where("swapped_pair", location, rows, is_swapped, detail=detail, twin_split=earlier)
     known_pairs = surveys[earlier].select(texts_key(layout, "folded", ordered=False)).to_series().unique()
     sides = pl.concat([surveys[earlier].select("position", side=f"hash {column}") for column in layout.text]).sort(
         "position", maintain_order=True
@@ -216,10 +211,9 @@ def _find_leaking_pairs(layout: tasks.Layout, splits: tuple[str, str], surveys: 
         count=pl.when(~pl.col("pair").is_in(known_pairs.implode())).then(count),
         twin=pl.coalesce(f"twin {number}" for number in range(len(layout.text))),
     )
-    findings += findings_where("side_leak", location, rows, pl.col("count") == 1, detail=f"{detail}, one text")
-    return findings + findings_where(
-        "side_leak", location, rows, pl.col("count") == 2, detail=f"{detail}, both texts, in different pairs"
-    )
+    one, both = f"{detail}, one text", f"{detail}, both texts, in different pairs"
+    findings += findings_where("side_leak", location, rows, pl.col("count") == 1, detail=one, twin_split=earlier)
+    return findings + findings_where("side_leak", location, rows, pl.col("count") == 2, detail=both, twin_split=earlier)
 
 
 def _with_twin(rows: pl.DataFrame, key: str, twin: str, earlier: pl.DataFrame, earlier_key: pl.Expr) -> pl.DataFrame:

@@ -1,5 +1,6 @@
 """Rows as pages: their names, their order, and which rows of a large table are shown."""
 
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pipelines.audit.findings import FindingRows, findings_where
+from pipelines.audit.findings import findings_where
 from pipelines.audit.quality import audit_tables
 from pipelines.catalogue_site import lists
 from pipelines.catalogue_site.lists import (
@@ -89,11 +90,11 @@ def test_a_document_that_is_not_shown_keeps_its_id(tmp_path: Path) -> None:
 
 def test_a_finding_brings_all_its_rows_with_their_twins(tmp_path: Path) -> None:
     table = pl.DataFrame({"text": ["one", "two", "one", "one"], "label": [0, 1, 0, 1]})
-    rows = table.with_row_index("position").with_columns(twin_split=pl.lit("test"), twin=pl.lit(0, pl.UInt32))
+    rows = table.with_row_index("position").with_columns(twin=pl.lit(0, pl.UInt32))
     [found] = findings_where(
         "duplicate_text", ("default", "test", "text"), rows, pl.col("text").eq("one") & (pl.col("position") > 0)
     )
-    found = FindingRows(found.finding, found.rows, {"test": table.lazy()})
+    found = replace(found, tables={"test": table.lazy()})
     _, columns = write_finding(tmp_path, "finding-1", found, {})
     first, _, third, fourth = row_names(table, 0, 1, 2, 3)
     assert columns == ("text", "label")
@@ -108,7 +109,7 @@ def test_a_judgement_brings_the_texts_of_its_query_and_document(tmp_path: Path) 
     frames = as_lazy(clean_tables("Retrieval"))
     rows = frames["qrels"]["test"].with_row_index("position")
     [found] = findings_where("score_out_of_range", ("qrels", "test", ""), rows, pl.col("score") == 2)
-    found = FindingRows(found.finding, found.rows, frames["qrels"])
+    found = replace(found, tables=frames["qrels"])
     _, columns = write_finding(tmp_path, "finding-1", found, frames)
     assert columns[-2:] == ("queries: text", "corpus: text")
     [[name, _, values, twin, _, _]] = read_records(tmp_path, "finding-1")
