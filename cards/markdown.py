@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 CUT = "[…]"
@@ -37,6 +37,11 @@ def fenced(text: str, language: str = "") -> str:
     """A text in a code fence longer than any run of backticks in it."""
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
     return f"{fence}{language}\n{text}\n{fence}"
+
+
+def table(columns: Mapping[str, str], rows: Iterable[Sequence[object]]) -> list[str]:
+    """The lines of a table. columns: the rule below each heading, `---` or `---:` for numbers. rows: escaped cells."""
+    return [f"| {' | '.join(map(str, cells))} |" for cells in (columns, columns.values(), *rows)]
 
 
 def link(url: str | None) -> str:

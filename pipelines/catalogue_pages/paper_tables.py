@@ -273,10 +273,8 @@ def _our_rows(row: Mapping[str, Any], config: str) -> str:
 def training_markdown() -> str:
     """The table, as Markdown."""
     definitions = {entry.dataset: catalogue.load(entry) for entry in catalogue.entries().values()}
-    lines = [
-        "| set | pairs in Table 6 | dataset, config | licence | digests known | by hand |",
-        "| --- | ---: | --- | --- | --- | --- |",
-    ]
+    columns = ("set", "pairs in Table 6", "dataset, config", "licence", "digests known", "by hand")
+    rows = []
     for row in papers.training_sets():
         definition = definitions[row.dataset]
         keys = catalogue.needed_files(definition, definition.dataset.task.splits, definition.dataset.newest)
@@ -285,8 +283,9 @@ def training_markdown() -> str:
         by_hand = [key.removesuffix(f"-{row.config}") for key, need in needs.items() if need.access in HAND]
         known = f"{sum(need.digest for need in fetched)} of {len(fetched)}" if fetched else "none to download"
         ours = [f"`{row.dataset}`, `{row.config}`", definition.license, known, ", ".join(by_hand)]
-        lines.append(f"| {' | '.join([row.set, f'{float(row.thousands):g}K', *ours])} |")
-    return "\n".join(lines) + "\n"
+        rows.append([row.set, f"{float(row.thousands):g}K", *ours])
+    table = markdown.table(dict.fromkeys(columns, "---") | {"pairs in Table 6": "---:"}, rows)
+    return "\n".join([*table, ""])
 
 
 if __name__ == "__main__":

@@ -20,9 +20,9 @@ from pathlib import Path
 import msgspec
 
 from builders.spec import Dropped, version_key
+from cards import markdown
 from cards.kinds import kind_name
 from cards.manifest import SEVERITIES, Count, Finding, Manifest, Severity, Table
-from cards.markdown import percent, plain
 from cards.render import CARDS
 from cards.scores import BASELINES, Scores, metric_name, score_text
 from pipelines.checking.verdict import earlier_split
@@ -238,11 +238,6 @@ def render_scores(results: Iterable[Result]) -> str:
     return "\n".join([HEAD, *(line for section in sections for line in (*section, "")), *_baselines(measured), ""])
 
 
-def _table(columns: Mapping[str, str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """A Markdown table. columns: the rule below each heading."""
-    return [f"| {' | '.join(cells)} |" for cells in (columns, columns.values(), *rows)]
-
-
 def _overview(measured: Scored, models: Sequence[str]) -> list[str]:
     columns = {"dataset": "---", "metric": "---", "chance": "---:", "best baseline": "---"}
     columns |= dict.fromkeys(models, "---:") | {"best published": "---", "headroom": "---:", "shortcuts": "---:"}
@@ -258,7 +253,7 @@ def _overview(measured: Scored, models: Sequence[str]) -> list[str]:
         ]
         for result, scores in measured
     ]
-    return ["## Versions", "", *_table(columns, rows)]
+    return ["## Versions", "", *markdown.table(columns, rows)]
 
 
 def _headroom(scores: Scores, *, complete: bool) -> tuple[str, str]:
@@ -301,7 +296,7 @@ def _published(measured: Scored) -> list[str]:
     return [
         "## Beside published scores",
         "",
-        *_table(columns, rows),
+        *markdown.table(columns, rows),
         "",
         *(f"- {note}" for note in dict.fromkeys(notes)),
     ]
@@ -324,7 +319,7 @@ def _shortcuts(newest: Scored) -> list[str]:
         for result, scores in newest
         for found in scores.shortcuts
     ]
-    return ["## Shortcuts", "", *(_table(columns, rows) if rows else ["None were found."])]
+    return ["## Shortcuts", "", *(markdown.table(columns, rows) if rows else ["None were found."])]
 
 
 def _baselines(measured: Scored) -> list[str]:
@@ -336,7 +331,7 @@ def _baselines(measured: Scored) -> list[str]:
     ]
     used = {score.name for _, scores in measured for score in scores.baselines}
     meanings = [f"- `{name}`: {meaning}" for name, meaning in BASELINES.items() if name in used]
-    return ["## All baselines", "", *_table({"dataset": "---", "scores": "---"}, rows), "", *meanings]
+    return ["## All baselines", "", *markdown.table({"dataset": "---", "scores": "---"}, rows), "", *meanings]
 
 
 FINDINGS_HEAD = """\
@@ -381,7 +376,7 @@ def render_findings(results: Sequence[Result]) -> str:
         for result in versions
     ]
     sections = chain.from_iterable(map(_dataset_section, datasets))
-    return "\n".join([FINDINGS_HEAD, *_table(columns, rows), "", *sections])
+    return "\n".join([FINDINGS_HEAD, *markdown.table(columns, rows), "", *sections])
 
 
 def _name(result: Result) -> str:
@@ -393,7 +388,11 @@ def _version(result: Result) -> str:
 
 
 def _measure_text(measure: Measure | None) -> str:
-    some = f"{measure.count:,} of {measure.examined:,} ({percent(measure.share)})" if measure and measure.count else "0"
+    some = (
+        f"{measure.count:,} of {measure.examined:,} ({markdown.percent(measure.share)})"
+        if measure and measure.count
+        else "0"
+    )
     return some if measure else NONE
 
 
@@ -418,7 +417,7 @@ def _dataset_section(versions: Sequence[Result]) -> list[str]:
         for drop in result.dropped:
             drops.setdefault((drop.split, drop.reason), {})[result.version] = f"{drop.count:,}"
     dropped = [
-        ["removed", plain(reason), f"`{split}`", *(cells.get(version, "0") for version in numbers)]
+        ["removed", markdown.plain(reason), f"`{split}`", *(cells.get(version, "0") for version in numbers)]
         for (split, reason), cells in drops.items()
     ]
     sizes = [
@@ -427,15 +426,15 @@ def _dataset_section(versions: Sequence[Result]) -> list[str]:
         for result in versions
     ]
     columns = {"severity": "---", "what": "---", "where": "---"} | numbers
-    table = _table(columns, [*rows, *dropped]) if rows or dropped else ["Nothing was found."]
+    table = markdown.table(columns, [*rows, *dropped]) if rows or dropped else ["Nothing was found."]
     return [f"## {versions[0].dataset}", "", *sizes, "", *table, ""]
 
 
 def _finding_text(found: CountedFinding | None) -> str:
     if found is None or found.low is None or found.high is None:
-        return f"{found.count:,} ({percent(found.share)})" if found else "0"
-    interval = f"{percent(found.low)} to {percent(found.high)}"
-    return f"{found.count:,} ({percent(found.share)}; of {found.examined:,} looked at, {interval})"
+        return f"{found.count:,} ({markdown.percent(found.share)})" if found else "0"
+    interval = f"{markdown.percent(found.low)} to {markdown.percent(found.high)}"
+    return f"{found.count:,} ({markdown.percent(found.share)}; of {found.examined:,} looked at, {interval})"
 
 
 def headlines(results: Sequence[Result]) -> list[str]:
@@ -494,7 +493,7 @@ def headlines(results: Sequence[Result]) -> list[str]:
         ("Counting words is as good as the models here", "scores", solved, len(compared)),
         ("Rows that the newest version removes", "results", drops, len(datasets)),
     )
-    return _table(
+    return markdown.table(
         {"finding": "---", "worst case": "---", "verified sets": "---:"},
         [[f"[{text}](docs/{page}.md)", max(of)[1], f"{len(of)} of {sets}"] for text, page, of, sets in rows],
     )

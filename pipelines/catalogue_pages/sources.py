@@ -18,6 +18,7 @@ from builders import catalogue
 from builders.catalogue import Definition, needed_files
 from builders.raw_files import ByHand, RawFile
 from builders.spec import Source
+from cards import markdown
 from pipelines.process.tables import cut_middle, wrap
 from pipelines.process.terminal import format_size
 from pipelines.raw.locations import missing_reason
@@ -221,40 +222,30 @@ def render_page() -> str:
     """The page of the whole catalogue in Markdown; digests by the lock file of the repository, not by the user's cache."""
     definitions = [catalogue.load(entry) for entry in catalogue.entries().values()]
     sources = describe_sources(definitions, (LOCK_FILE,))
+    groups = ("group", "datasets", "sources", "files", "size", "gated", "by hand", "without digest")
     totals = [
-        _cells(name, of.datasets, of.sources, of.files, _sum(of), of.gated, of.by_hand, of.without_digest)
+        [name, of.datasets, of.sources, of.files, _sum(of), of.gated, of.by_hand, of.without_digest]
         for name, of in group_totals(definitions, (LOCK_FILE,)).items()
     ]
     overview = [
-        _cells(f"[{source.name}]({source.homepage})", ", ".join(source.datasets), source.license, _measured(source))
+        [f"[{source.name}]({source.homepage})", ", ".join(source.datasets), source.license, _measured(source)]
         for source in sources
     ]
-    files = [
-        _cells(source.name, f"`{label}`", *cells) for source in sources for label, *cells in _file_rows(source.files)
-    ]
+    files = [[source.name, f"`{label}`", *cells] for source in sources for label, *cells in _file_rows(source.files)]
     return "\n".join(
         [
             HEADER.format(machine=MACHINE),
             "## Totals\n",
-            "| group | datasets | sources | files | size | gated | by hand | without digest |",
-            "| --- | ---: | ---: | ---: | --- | ---: | ---: | ---: |",
-            *totals,
+            *markdown.table(dict.fromkeys(groups, "---:") | {"group": "---", "size": "---"}, totals),
             "\n## Sources\n",
-            "| source | datasets | licence | build |",
-            "| --- | --- | --- | --- |",
-            *overview,
+            *markdown.table(dict.fromkeys(("source", "datasets", "licence", "build"), "---"), overview),
             "\n## Raw files\n",
-            "| source | file | size | access | digest |",
-            "| --- | --- | ---: | --- | --- |",
-            *files,
+            *markdown.table(
+                dict.fromkeys(("source", "file", "size", "access", "digest"), "---") | {"size": "---:"}, files
+            ),
             "",
         ]
     )
-
-
-def _cells(*cells: object) -> str:
-    """A row of a table in Markdown."""
-    return f"| {' | '.join(map(str, cells))} |"
 
 
 def _row(label: str, size: str, access: str, digest: str) -> str:

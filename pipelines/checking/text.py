@@ -194,21 +194,23 @@ def markdown_page(
     lines = [f"### {markdown.plain(heading(report))}", "", markdown.plain(f"{report['verdict']['summary']}."), ""]
     remarks = [*(f"problem: {text}" for text in report["problems"]), *(f"note: {text}" for text in report["notes"])]
     lines += [f"- {markdown.plain(text)}" for text in remarks]
-    if findings:
-        lines += [
-            "",
-            "| severity | finding | count | share | where | for example |",
-            "| --- | --- | ---: | ---: | --- | --- |",
-        ]
+    rows = []
     for group in group_findings(findings, quotes):
         reason = f"by design: {group.first.why}" if group.first.by_design else ""
         name = "<br>".join(markdown.plain(text) for text in (group_name(group), group.detail, reason) if text)
         examples = (group.quote.text,) if group.quote else group.examples
         where = "<br>".join(map(markdown.plain, list_places(group)))
         shown = markdown.code(examples[0], 60) if examples else ""
-        cells = (group.first.severity, name, group.count_text, f"{group.share:.2%}", where, shown)
-        lines.append(f"| {' | '.join(cells)} |")
-    return [*lines, ""]
+        rows.append((group.first.severity, name, group.count_text, f"{group.share:.2%}", where, shown))
+    columns = {
+        "severity": "---",
+        "finding": "---",
+        "count": "---:",
+        "share": "---:",
+        "where": "---",
+        "for example": "---",
+    }
+    return [*lines, *(["", *markdown.table(columns, rows)] if rows else []), ""]
 
 
 def github_page(report: Mapping[str, Any], findings: Sequence[Finding]) -> list[str]:

@@ -74,20 +74,20 @@ def markdown_page(difference: Mapping[str, Any]) -> list[str]:
     a, b = (markdown.plain(", ".join(_titles(difference[label]))) for label in ("a", "b"))
     lines = [f"### {markdown.plain(verdict(difference))}", "", f"- A: {a}", f"- B: {b}"]
     lines += [f"- {markdown.plain(note)}" for note in difference["notes"]]
-    lines += ["", f"| table | {' | '.join(COUNTS)} | remarks |", f"| --- |{' ---: |' * len(COUNTS)} --- |"]
-    for table in difference["tables"]:
-        cells = [*map(markdown.plain, _counts(table)), "<br>".join(map(markdown.plain, remarks(table)))]
-        lines.append(f"| {' | '.join(cells)} |")
+    rows = [
+        [*map(markdown.plain, _counts(table)), "<br>".join(map(markdown.plain, remarks(table)))]
+        for table in difference["tables"]
+    ]
+    columns = {"table": "---"} | dict.fromkeys(COUNTS, "---:") | {"remarks": "---"}
+    lines += ["", *markdown.table(columns, rows)]
     for table in difference["tables"]:
         for kind, examples in table.examples.items():
             lines += ["", f"{kind} in {markdown.plain(_location(table))}:", ""] if examples else []
             lines += [f"- {markdown.code(row, 80)}" for row in _from_differences(kind, examples)]
     if difference["figures"]:
-        lines += ["", "| figure | A | B |", "| --- | ---: | ---: |"]
-        lines += [
-            f"| {' | '.join(map(markdown.plain, (name, *map(_figure, pair))))} |"
-            for name, pair in difference["figures"].items()
-        ]
+        figures = difference["figures"].items()
+        rows = [[*map(markdown.plain, (name, *map(_figure, pair)))] for name, pair in figures]
+        lines += ["", *markdown.table({"figure": "---", "A": "---:", "B": "---:"}, rows)]
     return [*lines, ""]
 
 
