@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from builders.errors import ReleaseError
+from cards.manifest import Manifest
 from cards.render import card_template
 from pipelines.exporting.sets import DATA, RECORD, Choices, ExportedSet, TrainingSet, describe_export, share
 from pipelines.exporting.trainers import TRAINERS, TRAINING
@@ -19,12 +20,11 @@ from pipelines.release.staging import staged_folder
 HERE = Path(__file__).parent
 
 
-def render_readme(sets: Sequence[ExportedSet], choices: Choices) -> str:
+def render_readme(sets: Sequence[ExportedSet], choices: Choices, releases: Sequence[Manifest]) -> str:
     """The README.md of an export. Its front matter lists the files, so that `datasets` loads them by name."""
     total = sum(exported.tally.rows for exported in sets)
-    manifests = {exported.source.release.manifest.name: exported.source.release.manifest for exported in sets}
     template = card_template(f"readme/{choices.trainer}.md.jinja", HERE)
-    return template.render(sets=sets, choices=choices, total=total, share=share, releases=manifests.values())
+    return template.render(sets=sets, choices=choices, total=total, share=share, releases=releases)
 
 
 def write_export(
@@ -55,8 +55,8 @@ def write_export(
                 )
             if trainer.describe is not None:
                 write_json(folder / TRAINING, trainer.describe(written))
-            (folder / CARD).write_text(render_readme(written, choices), encoding="utf-8", newline="\n")
-            releases = list({id(exported.release): exported.release for exported in sets}.values())
+            releases = list({each.release.manifest.name: each.release.manifest for each in sets}.values())
+            (folder / CARD).write_text(render_readme(written, choices, releases), encoding="utf-8", newline="\n")
             record = describe_export(folder, choices, releases, written)
             write_json(folder / RECORD, record)
     return record

@@ -22,7 +22,7 @@ from builders.tasks import Contrastive
 from cards.manifest import Manifest, Table
 from pipelines.checking.targets import Target, locate_target, resolve_targets
 from pipelines.hub import client, repository
-from pipelines.process.stages import BYTES, stage
+from pipelines.process.stages import stage
 from pipelines.raw.digests import default_cache
 from pipelines.release import folder
 from pipelines.release.parquet import describe_file
@@ -210,7 +210,8 @@ def read_pairs(training_set: TrainingSet, negatives: int, tally: Tally) -> Itera
 
     Raises ReleaseError for files that are not those of the manifest, and for rows that are not those of training data.
     """
-    _refuse_damaged_files(training_set)
+    if damage := folder.damaged_files(training_set.release.release_dir, training_set.table):
+        raise _damaged(training_set, damage[0])
     columns = _columns(training_set)
     with stage(f"exporting {training_set.name}", total=training_set.table.rows, unit="rows") as advance:
         for batch in _read_batches(training_set, columns):
@@ -255,18 +256,6 @@ def _columns(training_set: TrainingSet) -> list[str]:
         if types.get(name) != kind:
             raise _damaged(training_set, f"column {name}: {types.get(name, 'missing')}", expected=kind)
     return list(wanted)
-
-
-def _refuse_damaged_files(training_set: TrainingSet) -> None:
-    release_dir, table = training_set.release.release_dir, training_set.table
-    total = sum(file.bytes for file in table.files)
-    with stage(f"comparing files of {training_set.name}", total=total, unit=BYTES) as advance:
-        for file in table.files:
-            if not (release_dir / file.path).is_file():
-                raise _damaged(training_set, f"{file.path} is missing")
-            if describe_file(release_dir / file.path, release_dir) != file:
-                raise _damaged(training_set, f"{file.path} has other bytes than the manifest says")
-            advance(file.bytes)
 
 
 def _read_batches(training_set: TrainingSet, columns: list[str]) -> Iterator[pl.DataFrame]:
@@ -356,9 +345,9 @@ class ExportedSet:
 
 
 def describe_export(
-    folder: Path, choices: Choices, releases: Sequence[TrainingRelease], sets: Sequence[ExportedSet]
+    folder: Path, choices: Choices, releases: Sequence[Manifest], sets: Sequence[ExportedSet]
 ) -> dict[str, Any]:
-    """The content of export.json. folder: that of the export, with every other file in place."""
+    """The content of export.json. folder: that of the export, with every other file in place. releases: of the sets."""
     total = sum(exported.tally.rows for exported in sets)
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     return {
@@ -367,10 +356,7 @@ def describe_export(
         "options": {name: value for name, value in asdict(choices).items() if name != "trainer"},
         "rows": total,
         "releases": [
-            {
-                key: getattr(release.manifest, key)
-                for key in ("dataset", "version", "content_sha256", "sample", "partial")
-            }
+            {key: getattr(release, key) for key in ("dataset", "version", "content_sha256", "sample", "partial")}
             for release in releases
         ],
         "sets": [_describe_set(exported, total) for exported in sets],

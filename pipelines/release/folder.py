@@ -186,7 +186,7 @@ def verify_release(release_dir: Path, manifest: Manifest) -> list[str]:
     """
     problems: list[str] = []
     for table in manifest.tables:
-        damaged = _damaged_files(release_dir, table)
+        damaged = damaged_files(release_dir, table)
         if not damaged:
             content = hash_table(release_dir, table)
             if content.hexdigest() != table.content_sha256:
@@ -204,7 +204,8 @@ def verify_release(release_dir: Path, manifest: Manifest) -> list[str]:
     return problems
 
 
-def _damaged_files(release_dir: Path, table: Table) -> list[str]:
+def damaged_files(release_dir: Path, table: Table) -> list[str]:
+    """The files of a table that are missing or have other bytes than the manifest says, a line for each."""
     damaged = []
     with stage(
         f"comparing files of {table.location}", total=sum(file.bytes for file in table.files), unit=BYTES
