@@ -1,7 +1,7 @@
 """The formats of trainers: sentence-transformers, FlagEmbedding, MEDI and INSTRUCTOR.
 
 A format is a record in TRAINERS, with the function that writes it, and the template of its README.md, `readme/<name>.md.jinja`:
-options, documentation and tests follow from these.
+options and tests follow from these, and docs/training.md has a row for each.
 
 Of FlagEmbedding the prompt is empty: without one, and without --query_instruction_for_retrieval, version 1.4.2 puts `None`
 before queries.
@@ -223,14 +223,10 @@ class Trainer:
     write: the sets into a folder that has DATA. describe: the content of training.json, for a trainer that reads one. negatives:
     the fewest and the most of a row. positives, prefixes: what Choices may say, the default first. reasons: why an option has no
     other value.
-    files, row, prefix: of the table in docs/training.md.
     """
 
     name: str
     write: Callable[[Sequence[TrainingSet], Path, Choices], list[ExportedSet]]
-    files: str
-    row: str
-    prefix: str
     describe: Callable[[Sequence[ExportedSet]], dict[str, Any]] | None = None
     negatives: tuple[int, int] = (0, MOST_NEGATIVES)
     positives: tuple[Positives, ...] = ("first", "each")
@@ -240,26 +236,16 @@ class Trainer:
 
 TRAINERS = {trainer.name: trainer for trainer in (
     Trainer(
-        "sentence-transformers", partial(write_each, write_parquet_set),
-        "Parquet, one or more a set",
-        "`anchor`, `positive`, `negative_1` to `negative_7`",
-        "apart: `prompts` in `training.json`, by dataset and column",
-        describe=describe_training, prefixes=("apart",),
+        "sentence-transformers", partial(write_each, write_parquet_set), describe=describe_training, prefixes=("apart",),
     ),
     Trainer(
         "flagembedding", partial(write_each, write_flagembedding_set),
-        "JSON lines, one a set",
-        "`query`, `pos` (all positives), `neg`, an empty `prompt`",
-        "in the texts",
         negatives=(1, MOST_NEGATIVES), positives=("all",),
         reasons={"negatives": "it cannot read rows without a negative", "positives": "a row has all of its positives"},
     ),
     Trainer(
-        "medi", write_medi,
-        "one JSON array",
-        "`query`, `pos`, `neg` (the first of each), each with an instruction; `task_name` and `task_id`",
-        "in the texts; with `--prefixes instruction`, as instructions",
-        negatives=(1, 1), prefixes=("text", "instruction"), reasons={"negatives": "a row has one negative"},
+        "medi", write_medi, negatives=(1, 1), prefixes=("text", "instruction"),
+        reasons={"negatives": "a row has one negative"},
     ),
 )}  # fmt: skip
 
