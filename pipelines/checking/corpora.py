@@ -27,7 +27,6 @@ from huggingface_hub import close_session
 from builders.errors import SourceError, UsageError
 from pipelines.checking.batches import BATCH_ROWS, Collector, TextBatch, may_hold_text, row_error
 from pipelines.checking.data_files import (
-    ARROW_MAGIC,
     PIECE,
     READABLE,
     DataFile,
@@ -40,6 +39,7 @@ from pipelines.checking.data_files import (
     open_output,
     open_stream,
 )
+from pipelines.checking.formats import ARROW_MAGIC
 from pipelines.checking.rows import (
     BOM,
     FIX_LINE,

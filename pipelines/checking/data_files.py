@@ -29,9 +29,13 @@ from builders.errors import SourceError, UsageError
 from builders.tasks import EVALUATED
 from pipelines.checking.formats import (
     ARROW,
+    ARROW_MAGIC,
+    ARROW_STREAM,
     COMPRESSIONS,
     CORPUS_FORMATS,
+    MAGIC,
     NAMES,
+    PARQUET_MAGIC,
     SNIFFED,
     UNCOMPRESSED,
     Compression,
@@ -290,8 +294,6 @@ READABLE = (
     "Parquet, Arrow (.arrow), JSON (.jsonl, .ndjson, or an array in .json), CSV, TSV, text (.txt) or WARC (.warc, .wet); all but "
     "the first two also with .gz, .zst, .bz2 or .xz"
 )
-PARQUET_MAGIC, ARROW_MAGIC, ARROW_STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
-MAGIC = {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd", "bz2": b"BZh", "xz": b"\xfd7zXZ\0", "": b""}
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,8 @@ FORMATS: dict[str, Format] = {
 CORPUS_FORMATS = FORMATS | {ARROW: "Arrow", ".txt": "text", ".warc": "WARC", ".wet": "WARC"}  # what a scan reads
 UNCOMPRESSED = ("Parquet", "Arrow")  # their pages are compressed, not the file
 COMPRESSIONS: dict[str, Compression] = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd", ".bz2": "bz2", ".xz": "xz"}
+PARQUET_MAGIC, ARROW_MAGIC, ARROW_STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
+MAGIC = {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd", "bz2": b"BZh", "xz": b"\xfd7zXZ\0", "": b""}
 NAMES = tuple(dict.fromkeys(FORMATS.values()))
 COMPRESSIBLE = (".jsonl", ".ndjson", ".csv", ".tsv")  # these may be followed by .gz
 
@@ -168,7 +170,7 @@ def find_dialect(file: Path) -> Dialect:
     own = Dialect(usual, usual)
     with file.open("rb") as stream:
         head = stream.read(SNIFFED)
-    if head.startswith((GZIP_MAGIC, ZSTD_MAGIC)):
+    if head.startswith((MAGIC["gzip"], MAGIC["zstd"])):
         return own
     first = head.split(b"\n", 1)[0]
     others = [other for other in ("\t", ";", "|", ",") if other.encode() in first]
@@ -182,7 +184,6 @@ def find_dialect(file: Path) -> Dialect:
     return Dialect(separator, usual)
 
 
-GZIP_MAGIC, ZSTD_MAGIC = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 SNIFFED = 1 << 20  # bytes of a file that tell how it is written
 
 
@@ -193,7 +194,12 @@ def _scan(file_format: str, files: Sequence[Path]) -> pl.LazyFrame:
         case "CSV" | "TSV":
             return pl.concat([_scan_csv(list(group), dialect) for dialect, group in groupby(files, find_dialect)])
         case "Arrow":
-            return pl.concat([_scan_arrow(file) for file in files])
+            return pl.concat(
+                [  # Arrow's file format, or its stream format, as `save_to_disk` writes it
+                    pl.scan_ipc(file) if read_head(file).startswith(ARROW_MAGIC) else pl.read_ipc_stream(file).lazy()
+                    for file in files
+                ]
+            )
         case "JSON" if any(read_head(file).lstrip()[:1] == b"[" for file in files):
             return pl.concat([pl.read_json(file, infer_schema_length=None).lazy() for file in files])
     return pl.scan_ndjson(list(files), infer_schema_length=None)
@@ -206,11 +212,6 @@ def _scan_csv(files: list[Path], dialect: Dialect) -> pl.LazyFrame:
     return pl.scan_csv(
         sources, separator=dialect.separator, null_values=list(CSV_NULLS), infer_schema_length=None, glob=False
     )
-
-
-def _scan_arrow(file: Path) -> pl.LazyFrame:
-    """Arrow's stream format, as `save_to_disk` writes it, or its file format."""
-    return pl.scan_ipc(file) if read_head(file).startswith(b"ARROW1") else pl.read_ipc_stream(file).lazy()
 
 
 def _location(file: Path, file_format: str) -> str:

@@ -44,8 +44,8 @@ from pipelines.checking.batches import (
     shorten_json,
     table_texts,
 )
-from pipelines.checking.data_files import ARROW_MAGIC, PIECE, DataFile, corrupt_file, open_native, open_stream
-from pipelines.checking.formats import count_bytes, refuse_expansion
+from pipelines.checking.data_files import PIECE, DataFile, corrupt_file, open_native, open_stream
+from pipelines.checking.formats import ARROW_MAGIC, count_bytes, refuse_expansion
 from pipelines.process.addresses import open_address
 
 
