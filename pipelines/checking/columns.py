@@ -180,7 +180,8 @@ def rename_columns(tables: Tables, columns: Mapping[str, str], task: str | None 
     """
     if not columns:
         return tables, []
-    ours = _task_columns(task)
+    types = [tasks.TYPES[task]] if task else tasks.TYPES.values()
+    ours = dict.fromkeys(column for task_type in types for layout in task_type.layouts for column in layout.columns)
     present = {
         config: list(dict.fromkeys(name for frame in splits.values() for name in frame.collect_schema().names()))
         for config, splits in tables.items()
@@ -210,13 +211,6 @@ def rename_columns(tables: Tables, columns: Mapping[str, str], task: str | None 
         if {own, other} <= {*names} and own not in columns.values()
     ]
     return renamed, notes
-
-
-def _task_columns(task: str | None) -> list[str]:
-    types = [tasks.TYPES[task]] if task else tasks.TYPES.values()
-    return list(
-        dict.fromkeys(column for task_type in types for layout in task_type.layouts for column in layout.columns)
-    )
 
 
 def _rename(frame: pl.LazyFrame, columns: Mapping[str, str]) -> pl.LazyFrame:

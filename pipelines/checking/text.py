@@ -276,11 +276,9 @@ def sarif(
             for problem in report["problems"]
         ]  # fmt: skip
     notifications = [{"level": "error", "message": {"text": f"{name}: {error}"}} for name, error in failures]
-    invocation = {"executionSuccessful": not failures, "toolExecutionNotifications": notifications}
-    driver = {"name": "embedding-datasets", "rules": rules}
     run = {
-        "tool": {"driver": driver},
-        "invocations": [invocation],
+        "tool": {"driver": {"name": "embedding-datasets", "rules": rules}},
+        "invocations": [{"executionSuccessful": not failures, "toolExecutionNotifications": notifications}],
         "results": listed,
         "columnKind": "unicodeCodePoints",
     }
@@ -288,19 +286,17 @@ def sarif(
 
 
 def _sarif_result(report: Mapping[str, Any], finding: Finding) -> dict[str, Any]:
-    level = SARIF_LEVELS[finding.severity if finding.kind in KINDS else "info"]
-    properties = {
-        "count": finding.count,
-        "share": finding.share,
-        "detail": finding.detail,
-        "examples": list(finding.examples),
-    }
     return {
         "ruleId": finding.kind,
-        "level": level,
+        "level": SARIF_LEVELS[finding.severity if finding.kind in KINDS else "info"],
         "message": {"text": _message(finding)},
         "locations": [_location(report, finding.location)],
-        "properties": properties,
+        "properties": {
+            "count": finding.count,
+            "share": finding.share,
+            "detail": finding.detail,
+            "examples": list(finding.examples),
+        },
         **({"suppressions": [{"kind": "external", "justification": finding.why}]} if finding.by_design else {}),
     }
 
