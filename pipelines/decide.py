@@ -135,6 +135,7 @@ def _find_published(definition: Definition, others: Sequence[Definition], option
     import tempfile
 
     from builders.catalogue import needed_files, require_one
+    from builders.published import NOT_MADE
     from builders.spec import AS_PUBLISHED, RawFiles, published_key
     from pipelines.checking.columns import parse_column_map
     from pipelines.checking.datasets import ForeignOptions
@@ -161,7 +162,7 @@ def _find_published(definition: Definition, others: Sequence[Definition], option
     with lock_cached_file(settings.cache / raw.name, raw.name, activity="writing"):
         published.write_keys(raw.path, dataset.name, found_rows, side)
     command.print_page([str(raw.path), *published.describe(found_rows)])
-    return int(published.count_not_made(found_rows.keys) > 0)
+    return int(found_rows.keys["change"].is_in(list(NOT_MADE)).any())  # rows that cannot be made from the source
 
 
 def _mine(definition: Definition, options: argparse.Namespace) -> int:

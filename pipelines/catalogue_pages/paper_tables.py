@@ -40,7 +40,7 @@ NOTES = {
     " use: 0.1.0, the published rows, where there is one, else 1.0.0; and the size of that version, from the ledger, or as"
     " expected; - if neither is known.",
 }
-HAND = {"by hand": "by hand", "made here": "by hand"}  # files that no program downloads
+HAND = ("by hand", "made here")  # files that no program downloads
 
 
 @dataclass(frozen=True)
@@ -172,15 +172,11 @@ def _wrap(sentence: str) -> list[str]:
 
 
 def _ateb_row(dataset: Mapping[str, Any], task: PaperTask) -> list[str]:
+    """A dataset with its status, and the newest version that the ledger has."""
     cells = [dataset["dataset"], task.group, dataset["source"], task.expected, dataset["license"]]
-    return [*cells, _state(dataset).removeprefix("verified on "), dataset["built"]]
-
-
-def _state(dataset: Mapping[str, Any]) -> str:
-    """The status, and the newest version that the ledger has."""
     versions = [version for version in dataset["versions"] if ledger.find_entry(dataset["dataset"], version)]
     newest = f", {max(versions, key=version_key)}" if versions else ""
-    return f"{dataset['status']}{newest}"
+    return [*cells, dataset["status"].removeprefix("verified on ") + newest, dataset["built"]]
 
 
 PARTS = {
@@ -233,16 +229,13 @@ def _needs(row: Mapping[str, Any], config: str) -> dict[str, Any]:
     """What a set is built from."""
     needs = row["needs"]
     keys = _keys_of(needs, config)
-    by_access = {
-        access: [key for key in keys if HAND.get(needs[key]["access"], needs[key]["access"]) == access]
-        for access in ("by hand", "gated")
-    }
-    sizes = [needs[key]["bytes"] for key in keys if key not in by_access["by hand"]]
+    by_hand = [key for key in keys if needs[key]["access"] in HAND]
+    sizes = [needs[key]["bytes"] for key in keys if key not in by_hand]
     return {
         "raw_bytes": sum(size or 0 for size in sizes),
         "raw_unknown": sizes.count(None),
-        "by_hand": [key.removesuffix(f"-{config}") for key in by_access["by hand"]],
-        "gated": by_access["gated"],
+        "by_hand": [key.removesuffix(f"-{config}") for key in by_hand],
+        "gated": [key for key in keys if needs[key]["access"] == "gated"],
     }
 
 

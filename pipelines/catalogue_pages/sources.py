@@ -105,13 +105,12 @@ def file_needs(source: Source, keys: Collection[str], lock_files: Sequence[Path]
     return {read[0]: _file_need(source, [source.files[key] for key in read], lock_files) for read in stored.values()}
 
 
-def total(sources: Iterable[SourceNeed]) -> Total:
+def total(sources: Sequence[SourceNeed]) -> Total:
     """The sum of some sources."""
-    listed = list(sources)
-    files = [file for source in listed for file in source.files]
+    files = [file for source in sources for file in source.files]
     return Total(
-        sources=len(listed),
-        datasets=sum(len(source.datasets) for source in listed),
+        sources=len(sources),
+        datasets=sum(len(source.datasets) for source in sources),
         files=len(files),
         bytes=sum(file.bytes or 0 for file in files),
         unknown=sum(file.bytes is None for file in files),

@@ -274,8 +274,3 @@ def describe(provenance: Provenance) -> list[str]:
     notes = [f"{kind}: {NOT_MADE[kind]}" for kind in kinds if kind in NOT_MADE]
     notes += [f"absent: {visible(shorten(absent, 100))}" for absent in provenance.absent]
     return [*lines, *(line for note in notes for line in wrap(note, "  "))]
-
-
-def count_not_made(keys: pl.DataFrame) -> int:
-    """How many published rows cannot be made from the raw source."""
-    return int(keys["change"].is_in(list(NOT_MADE)).sum())

@@ -160,9 +160,15 @@ def _build(definition: Definition, version: str, settings: BuildSettings, damage
     except SourceError as error:
         offline = replace(settings, raw=replace(settings.raw, offline=True))
         missing = _missing_files(definition, version, offline)  # also those that are still to be downloaded
-        if len(missing) > 1:  # the error names the first one only
-            raise _also_missing(error, missing) from error
-        raise
+        if len(missing) < 2:
+            raise
+        todo = [error.todo] if error.todo else []
+        todo += [
+            f"still missing: {file.name}, from {file.url}" for file in missing
+        ]  # the error names the first one only
+        raise SourceError(
+            error.what, where=error.where, found=error.found, expected=error.expected, todo=_lines(todo)
+        ) from error
     return Release(result.release_dir.absolute(), result.manifest)
 
 
@@ -188,13 +194,6 @@ def _missing_files_error(
     return SourceError(
         f"{name} cannot be built: {count_missing(len(missing))}", found="; ".join(damage) or None, todo=_lines(todo)
     )
-
-
-def _also_missing(error: SourceError, missing: Sequence[MissingRawFile]) -> SourceError:
-    """The error of a download, with all files that are still to be downloaded."""
-    todo = [error.todo] if error.todo else []
-    todo += [f"still missing: {file.name}, from {file.url}" for file in missing]
-    return SourceError(error.what, where=error.where, found=error.found, expected=error.expected, todo=_lines(todo))
 
 
 def _how_to_get(file: MissingRawFile, raw: RawSettings) -> str:
