@@ -19,7 +19,7 @@ from pipelines.checking.checks import check_release
 from pipelines.hub import client
 from pipelines.make import BuildResult, make
 from tests.support.foreign import finding_counts, report_of, write_card
-from tests.support.loopback_hub import Commit, LoopbackHub, Repo
+from tests.support.loopback_hub import LoopbackHub
 from tests.support.paths import ROOT
 from tests.support.processes import run
 from tests.support.releases import definition_of, sample_settings, write_dataset
@@ -133,8 +133,7 @@ def test_a_release_of_an_unknown_dataset_is_an_error(tmp_path: Path) -> None:
 def hub() -> Iterator[LoopbackHub]:
     """A Hub with one repository, org/set, without files."""
     with LoopbackHub() as hub:
-        hub.repos["org/set"] = Repo(private=False)
-        hub.repos["org/set"].add("main", Commit({}, None, "nothing yet", ""))
+        hub.create("org/set", {})
         yield hub
 
 

@@ -15,7 +15,7 @@ import embedding_datasets as ed
 from pipelines.hub import client
 from pipelines.make import BuildResult
 from tests.support.foreign import write_card
-from tests.support.loopback_hub import Commit, LoopbackHub, Repo
+from tests.support.loopback_hub import LoopbackHub
 from tests.support.processes import run
 from tests.support.releases import write_dataset
 from tests.support.tables import Change, Tables, clean_tables, combine, with_edit, with_value
@@ -197,10 +197,8 @@ def test_a_release_is_the_same_as_a_copy_in_another_layout_on_the_hub(
     monkeypatch.setenv("EMBEDDING_DATASETS_CACHE", str(tmp_path / "cache"))
     with LoopbackHub() as hub:
         monkeypatch.setattr(client, "HfApi", lambda endpoint, **more: HfApi(endpoint=endpoint or hub.url, **more))
-        hub.repos["org/set"] = Repo(private=False)
-        hub.repos["org/set"].add("main", Commit({}, None, "nothing yet", ""))
         files = (path for path in copy.rglob("*") if path.is_file())
-        commit = hub.commit("org/set", {path.relative_to(copy).as_posix(): path.read_bytes() for path in files})
+        commit = hub.create("org/set", {path.relative_to(copy).as_posix(): path.read_bytes() for path in files})
         for pair in ((release, "org/set@main"), (f"org/set@{commit}", release)):
             code, report = compare(*pair, "--allow", "ids")
             assert (code, report["same"], set(report["differences"]) - {"ids"}) == (0, True, {"order"})

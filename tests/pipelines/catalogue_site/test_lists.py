@@ -1,5 +1,9 @@
-"""Rows as pages: their names, their order, and which rows of a large table are shown."""
+"""Lists as classic scripts: nothing in a value can end the script, and pages are written one at a time. Rows have their names and
+their order, of a large table those that are named are shown, and of two versions those that differ.
+"""
 
+import json
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -13,13 +17,18 @@ from pipelines.audit.quality import audit_tables
 from pipelines.catalogue_site import lists
 from pipelines.catalogue_site.lists import (
     ALL_ROWS,
+    as_json,
+    compare_versions,
     listed_ids,
     named_positions,
     write_finding,
+    write_list,
     write_queries,
     write_rows,
 )
-from tests.support.sites import read_records
+from pipelines.make import make
+from tests.support.releases import definition_of, other_golden, sample_settings
+from tests.support.sites import HOSTILE, read_records
 from tests.support.tables import TASKS, as_lazy, clean_tables, row_names, with_rows
 
 
@@ -125,3 +134,68 @@ def test_an_unjudged_pair_brings_the_texts_of_its_query_and_document(tmp_path: P
     assert columns == ("query-id", "corpus-id", "score", "queries: text", "corpus: text")
     values = ["q1", "d4", None, "who makes honey (test)", "Bees make honey."]
     assert read_records(tmp_path, "finding-1") == [["q1 d4", -1, values, None, None, None]]
+
+
+def test_a_row_that_has_an_id_and_other_values_is_changed(tmp_path: Path) -> None:
+    settings = sample_settings(tmp_path)
+    terra = definition_of("terra-pairclassification")
+    old = make(terra, "1.0.0", settings)
+    golden = other_golden(tmp_path / "other")
+    new = make(terra, "1.0.0", replace(settings, output=tmp_path / "others", golden=golden))
+    sides = ((old.release_dir, old.manifest), (new.release_dir, new.manifest))
+    [change] = compare_versions(tmp_path, "changes", *sides, with_rows=True)
+    assert (change.state, change.removed, change.added, change.changed) == ("changed", 0, 0, 1)
+    [[name, position, before, after]] = read_records(tmp_path, change.lists["changed"].folder)
+    assert (name, position) == ("0", 0)
+    column = change.new_columns.index("sentence2")
+    assert after[column] == "Совсем другая гипотеза."
+    assert before[column] != after[column]
+    assert before[:column] + before[column + 1 :] == after[:column] + after[column + 1 :]
+    [unlisted] = compare_versions(tmp_path, "none", *sides, with_rows=False)
+    assert (unlisted.changed, unlisted.lists) == (1, {})
+    [same] = compare_versions(tmp_path, "same", sides[0], sides[0], with_rows=True)
+    assert same.state == "same"
+
+
+@pytest.mark.parametrize("number", range(len(HOSTILE)))
+def test_a_hostile_text_is_the_same_text_again_and_holds_no_markup(number: int) -> None:
+    text = HOSTILE[number]
+    written = as_json([text]).decode()
+    assert json.loads(written) == [text]
+    for character in "<\0\u2028\u2029\n":
+        assert character not in written
+
+
+def test_half_of_a_pair_of_surrogates_becomes_a_replacement_character() -> None:
+    written = as_json({"a \ud800": ["\udfff", "😀", 1, None, True]})
+    assert json.loads(written) == {"a \ufffd": ["\ufffd", "😀", 1, None, True]}
+
+
+@pytest.mark.parametrize(
+    ("value", "read"),
+    [(2**53 - 1, 2**53 - 1), (2**53, str(2**53)), (-(2**62), str(-(2**62))), (float("nan"), None), (0.1, 0.1)],
+    ids=["the largest", "too large", "too small", "not a number", "a fraction"],
+)
+def test_a_number_that_javascript_would_change_is_written_as_text(value: Any, read: Any) -> None:
+    assert json.loads(as_json([value])) == [read]
+
+
+def test_a_list_is_pages_of_a_thousand_records(tmp_path: Path) -> None:
+    listed = write_list(tmp_path, "table-1", ([number] for number in range(2_001)))
+    assert (listed.folder, listed.records, listed.pages) == ("table-1", 2_001, 3)
+    assert [path.name for path in sorted(tmp_path.rglob("*.js"))] == ["rows-0001.js", "rows-0002.js", "rows-0003.js"]
+    assert read_records(tmp_path, "table-1") == [[number] for number in range(2_001)]
+
+
+def test_no_more_than_a_page_of_records_is_in_memory(tmp_path: Path) -> None:
+    def records() -> Iterator[list[int]]:
+        for number in range(3_000):
+            assert len(list((tmp_path / "table-1").iterdir())) == number // 1_000, "earlier pages are written"
+            yield [number]
+
+    assert write_list(tmp_path, "table-1", records()).pages == 3
+
+
+def test_an_empty_list_has_a_folder_and_no_pages(tmp_path: Path) -> None:
+    assert write_list(tmp_path, "table-1", []).pages == 0
+    assert list((tmp_path / "table-1").iterdir()) == []
