@@ -40,7 +40,7 @@ from pipelines.catalogue_pages.results import (
 )
 from pipelines.catalogue_site.card_html import render_card
 from pipelines.catalogue_site.lists import TableChange, as_json
-from pipelines.catalogue_site.release_data import FindingData, ReleaseData
+from pipelines.catalogue_site.release_data import ReleaseData
 from pipelines.checking.verdict import NOT_JUDGED, badge
 from pipelines.process.files import write_atomically
 from pipelines.process.html import html_environment
@@ -168,7 +168,18 @@ def write_version_pages(site_dir: Path, data: ReleaseData, built: Mapping[str, s
         queries = [asdict(query) | {"positives": list(query.positives.items())} for query in data.queries]
         viewer = shared | {"queries": queries}
         write_page(folder / "queries.html", "queries", tab="queries", viewer=viewer, queries=data.queries, **page)
-    viewer = shared | {"findings": [_finding_values(finding) for finding in data.findings]}
+    listed = [
+        {
+            "kind": each.finding.kind,
+            "config": each.finding.config,
+            "split": each.finding.split,
+            "columns": each.columns,
+            "list": asdict(each.list) if each.list else None,
+            "texts": [each.finding.column] if each.finding.column else [],
+        }
+        for each in data.findings
+    ]
+    viewer = shared | {"findings": listed}
     write_page(folder / "findings.html", "findings", tab="findings", viewer=viewer, findings=data.findings, **page)
 
 
@@ -342,17 +353,6 @@ def _positives_chart(split: str, positives: Mapping[int, int]) -> dict[str, Any]
     for number, queries in positives.items():
         counts[str(number) if number <= MAX_POSITIVES else f"more than {MAX_POSITIVES}"] += queries
     return bar_chart("positives of a query", split, counts, counts.total(), by_size=False)
-
-
-def _finding_values(finding_data: FindingData) -> dict[str, Any]:
-    return {
-        "kind": finding_data.finding.kind,
-        "config": finding_data.finding.config,
-        "split": finding_data.finding.split,
-        "columns": finding_data.columns,
-        "list": asdict(finding_data.list) if finding_data.list else None,
-        "texts": [finding_data.finding.column] if finding_data.finding.column else [],
-    }
 
 
 def _figure(value: Any) -> str:

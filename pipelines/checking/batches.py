@@ -201,11 +201,11 @@ def holds_strings(kind: pa.DataType) -> bool:
 def table_texts(file: str, layout: Any, first_row: int, table: pa.Table) -> TextBatch:
     """The texts of consecutive rows of a table. layout: that of its file, see pipelines.checking.rows."""
     rows, unread = pl.Series("row", np.arange(first_row, first_row + len(table)), dtype=pl.Int64), Unread()
-    frames = [pl.DataFrame(schema=TEXT_SCHEMA)]
-    for name in layout.texts:
-        is_text = layout.requested or may_hold_text(name)
-        frames.append(_column_texts(file, rows, pl.Series(name, table[name]), unread, is_text=is_text))
-    texts = pl.concat(frames)
+    of_columns = (
+        _column_texts(file, rows, pl.Series(name, table[name]), unread, is_text=layout.requested or may_hold_text(name))
+        for name in layout.texts
+    )
+    texts = pl.concat([pl.DataFrame(schema=TEXT_SCHEMA), *of_columns])
     if not (texts["row"].diff() >= 0).all():
         texts = texts.sort("row", maintain_order=True)
     labels = _labels(rows, pl.Series(table[layout.label])) if layout.label else pl.DataFrame(schema=LABEL_SCHEMA)

@@ -379,8 +379,9 @@ def check_target(
                 where=target.name,
                 todo="leave out --statement, or name a release of this package",
             )
-        name = dataset_name(target, path)
-        results = check_dataset(path, name, options, language_sample=language_sample, single=single)
+        results = check_dataset(
+            path, dataset_name(target, path), options, language_sample=language_sample, single=single
+        )
     for result in results:
         result.report.update(path=target.name, revision=fetched.folder.name if fetched else None)
     return results

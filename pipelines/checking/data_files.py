@@ -19,7 +19,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal
+from typing import Any
 
 import orjson
 import polars as pl
@@ -288,8 +288,6 @@ def open_output(path: Path, compression: Compression) -> Iterator[Any]:
             yield stream
 
 
-Kind = Literal["file", "folder", "glob"]
-
 READABLE = (
     "Parquet, Arrow (.arrow), JSON (.jsonl, .ndjson, or an array in .json), CSV, TSV, text (.txt) or WARC (.warc, .wet); all but "
     "the first two also with .gz, .zst, .bz2 or .xz"
@@ -328,8 +326,8 @@ def list_local_files(name: str) -> Listing:
     """
     files: dict[Path, DataFile] = {}
     skipped = {}
-    for base, path, kind in _paths(name):
-        if (found := _local_file(base, path, kind)) is None:
+    for base, path in _paths(name):
+        if (found := _local_file(base, path, Path(name))) is None:
             skipped[str(path)] = path.stat().st_size
         else:
             files.setdefault(path.resolve(), found)
@@ -391,13 +389,13 @@ def describe_file(
     return data
 
 
-def _paths(name: str) -> list[tuple[Path, Path, Kind]]:
-    """The files that a name leads to: the folder that their paths are relative to, the path, and what the name is."""
+def _paths(name: str) -> list[tuple[Path, Path]]:
+    """The files that a name leads to: the folder that their paths are relative to, and the path."""
     path = Path(name)
     if path.is_dir():
-        return [(path, file, "folder") for file in _below(path)]
+        return [(path, file) for file in _below(path)]
     if path.is_file():
-        return [(path.parent, path, "file")]
+        return [(path.parent, path)]
     if path.exists():
         raise UsageError(
             "not a file, and no folder", where=name, expected="files with data", todo="name a file or a folder"
@@ -417,7 +415,7 @@ def _paths(name: str) -> list[tuple[Path, Path, Kind]]:
             where=name,
             todo="see that the folder is right, and that the shell leaves the glob alone: put it in quotes",
         )
-    return [(base, file, "glob") for file in dict.fromkeys(files)]
+    return [(base, file) for file in dict.fromkeys(files)]
 
 
 def list_files(dataset_dir: Path) -> list[str]:
@@ -452,12 +450,13 @@ def _below(folder: Path) -> list[Path]:
     return [folder / relative for relative in sorted(list_files(folder)) if "/." not in f"/{relative}"]
 
 
-def _local_file(base: Path, path: Path, kind: Kind) -> DataFile | None:
-    relative, root = path.relative_to(base).as_posix(), base if kind == "folder" else path
+def _local_file(base: Path, path: Path, named: Path) -> DataFile | None:
+    """A file below a folder; None for one that is not a data file. named: the folder, the file itself, or a glob."""
+    relative, root = path.relative_to(base).as_posix(), base if base == named else path
     if any("\ud800" <= character <= "\udfff" for character in str(path)):  # a name may hold any bytes
         raise UsageError("the name of a file is not UTF-8", where=str(path), todo="rename the file")
     try:
-        return describe_file(path, path.as_posix(), relative, _identity(path), root, is_named=kind == "file")
+        return describe_file(path, path.as_posix(), relative, _identity(path), root, is_named=path == named)
     except OSError as error:
         raise SourceError(
             "cannot read the file",

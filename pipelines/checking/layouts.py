@@ -128,8 +128,8 @@ def _list_candidates(splits: Mapping[str, pl.LazyFrame]) -> Parts:
         rows = rows.with_columns(document=pl.format("{}-d{}", "id", "place"))
         parts["corpus"][split] = rows.lazy().select(id="document", title=pl.lit(""), text="text")
         parts["queries"][split] = numbered.lazy().select("id", text="query")
-        ids = {"query-id": "id", "corpus-id": "document"}
-        parts["qrels"][split] = rows.lazy().select(**ids, score=(pl.col("place") < pl.col("count")).cast(pl.Int64))
+        relevant = (pl.col("place") < pl.col("count")).cast(pl.Int64)
+        parts["qrels"][split] = rows.lazy().select(**{"query-id": "id", "corpus-id": "document"}, score=relevant)
         # The two lists say nothing about an order: by their texts, no place is that of the relevant ones.
         listed = rows.group_by("id", maintain_order=True).agg(pl.col("document").sort_by("text", "place"))
         parts["top_ranked"][split] = listed.lazy().select(**{"query-id": "id", "corpus-ids": "document"})
@@ -167,11 +167,10 @@ def _read_texts(splits: Mapping[str, pl.LazyFrame], types: pl.Schema, requested:
     text, label = _first(types, TEXT), _first(types, LABEL)
     if text is None or label is None or text == label or types[text] != pl.String:
         return None
-    several = isinstance(types[label], pl.List)
-    task = "MultilabelClassification" if several else "Classification"
     if requested == "Clustering":
         return "Clustering", {"default": _select(splits, {"sentences": text, "labels": label})}, f"{text}, {label}"
     rows = _select(splits, {"text": text, "label": label})
+    task = "MultilabelClassification" if isinstance(types[label], pl.List) else "Classification"
     return task, {"default": rows}, f"{text} as the text, {label} as the label"
 
 

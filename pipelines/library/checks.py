@@ -100,7 +100,6 @@ OPTIONS = (
         lambda match: f"columns={_columns_of(match[1])!r}",
     ),
     (re.compile(r"(?:pass )?--(task|language|subset) (\w[\w-]*)"), lambda match: f'{match[1]}="{match[2]}"'),
-    (re.compile(r"--profile"), lambda _: "profile=True"),
     (re.compile(r"--scale LOW HIGH"), lambda _: "scale=(low, high)"),
     (re.compile(r"--map"), lambda _: "columns"),
     (re.compile(r"--(releases|benchmark|text|index)\b"), lambda match: ARGUMENTS.get(match[1], match[1])),

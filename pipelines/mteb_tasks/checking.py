@@ -113,8 +113,12 @@ def check_task(target: Target, options: ForeignOptions, *, language_sample: int 
             told = [f"language that cannot be detected, not checked: {code}" for code in codes if code not in spoken]
             described = replace(read, languages=spoken, findings=tuple(findings), notes=(*notes, *told, *read.notes))
             results.append(check_foreign(files.path, target.name, described, options, language_sample))
-            rows = {split: counts.get(split, {}) for split in dataset.splits}
-            about = {"task": of.name, "repository": dataset.path, "main_score": of.main_score, "rows": rows}
+            about = {
+                "task": of.name,
+                "repository": dataset.path,
+                "main_score": of.main_score,
+                "rows": {split: counts.get(split, {}) for split in dataset.splits},
+            }
             results[-1].report.update(path=target.name, revision=at.sha, mteb=about)
             findings = []  # those of the task are listed once
     return results
