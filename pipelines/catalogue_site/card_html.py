@@ -8,7 +8,6 @@ places in the card.
 import html
 import re
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -43,19 +42,16 @@ def render_card(card: str) -> Markup:
 def _mark_headings(tokens: list[Token]) -> None:
     """Give headings the names that links in the card use, as on GitHub, and lower them by one level."""
     names: dict[str, int] = {}
-    for token, following in pairwise(tokens):
+    for number, token in enumerate(tokens):
         if token.type == "heading_open":
-            words = "".join(
-                inline.content for inline in following.children or () if inline.type in ("text", "code_inline")
-            )
+            texts = tokens[number + 1].children or ()
+            words = "".join(inline.content for inline in texts if inline.type in ("text", "code_inline"))
             name = re.sub(r"[^\w\- ]", "", words.lower()).replace(" ", "-")
             repeats = names.get(name, 0)
             names[name] = repeats + 1
             token.attrSet("id", f"card-{name}-{repeats}" if repeats else f"card-{name}")
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(6, int(token.tag[1]) + 1)}"
-    if tokens and tokens[-1].type == "heading_close":
-        tokens[-1].tag = f"h{min(6, int(tokens[-1].tag[1]) + 1)}"
 
 
 def _make_safe(tokens: Iterable[Token], depth: list[int]) -> None:

@@ -209,8 +209,7 @@ def read_datasets(files: DatasetFiles, options: ForeignOptions) -> list[ForeignD
         for config, splits in paths.items()
     }
     options = replace(options, one_file=files.path != files.folder)
-    own = [files.folder / path for splits in paths.values() for several in splits.values() for path in several]
-    csv = [file for file in own if extension(file.name) in (".csv", ".tsv")]
+    csv = [files.folder / path for path in all_paths(paths) if extension(path) in (".csv", ".tsv")]
     notes = [f"{file.name}: {note}" for file in csv if (note := find_dialect(file).note)]
     shared = find_shared_files(files.folder, paths)
     datasets = read_tables(tables, str(files.path), files.front_matter, options, shared)

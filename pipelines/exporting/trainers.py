@@ -148,20 +148,19 @@ class _File:
 
     name: str
     writer: Any
+    pending: pl.DataFrame
     rows: int = 0
-    pending: list[pl.DataFrame] = field(default_factory=list)
 
     def add(self, rows: pl.DataFrame) -> None:
         self.rows += rows.height
-        self.pending.append(rows)
-        while sum(frame.height for frame in self.pending) >= BATCH:
-            frame = pl.concat(self.pending)
-            self._write(frame.head(BATCH))
-            self.pending = [frame.slice(BATCH)]
+        self.pending = pl.concat([self.pending, rows])
+        while self.pending.height >= BATCH:
+            self._write(self.pending.head(BATCH))
+            self.pending = self.pending.slice(BATCH)
 
     def close(self) -> None:
-        if any(frame.height for frame in self.pending):
-            self._write(pl.concat(self.pending))
+        if self.pending.height:
+            self._write(self.pending)
         self.writer.close()
 
     def _write(self, frame: pl.DataFrame) -> None:
@@ -184,7 +183,7 @@ def write_parquet_set(training_set: TrainingSet, folder: Path, choices: Choices)
                     name = training_set.name + (f".{number}-negatives" if number != choices.negatives else "")
                     schema = pa.schema([pa.field(column, pa.string(), nullable=False) for column in columns])
                     writer = pq.ParquetWriter(folder / DATA / f"{name}.parquet", schema, compression="zstd")
-                    files[number] = _File(name, writer)
+                    files[number] = _File(name, writer, pl.DataFrame(schema=dict.fromkeys(columns, pl.String)))
                     stack.callback(files[number].close)
                 negatives = {column: pl.col("negatives").list.get(place) for place, column in enumerate(columns[2:])}
                 files[number].add(rows.select("anchor", "positive", **negatives))

@@ -15,7 +15,7 @@ from builders.errors import ReleaseError, UsageError
 from cards.manifest import encode
 from cards.scores import ModelScore
 from pipelines import site as command
-from pipelines.catalogue_site import lists, release_data
+from pipelines.catalogue_site import release_data
 from pipelines.catalogue_site import site as site_pages
 from pipelines.catalogue_site.pages import write_index
 from pipelines.catalogue_site.release_data import find_datasets
@@ -410,8 +410,3 @@ def test_json_output_names_the_index_and_the_releases(
     result = json.loads(capsys.readouterr().out)
     assert result["index"] == str(tmp_path / "site" / "index.html")
     assert [release["release"] for release in result["releases"]] == [f"{CEDR}@1.0.0"]
-
-
-def test_batches_are_as_large_as_a_row_group() -> None:
-    assert lists.READ_ROWS == 20_000
-    assert release_data.MAX_BYTES == 200_000_000

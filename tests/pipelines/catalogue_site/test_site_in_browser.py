@@ -59,10 +59,8 @@ def site(tmp_path_factory: pytest.TempPathFactory, golden_release: Callable[...,
 def page(browser: Any, site: Path) -> Iterator[Any]:
     """A page of the browser; the test fails on an error in the console and on a request that leaves the site's folder."""
     context = browser.new_context(viewport={"width": 400, "height": 900})
-    page, faults = context.new_page(), []
-    page.on("console", lambda message: faults.append(message.text) if message.type in ("error", "warning") else None)
-    page.on("pageerror", lambda error: faults.append(str(error)))
-    page.on("request", lambda request: None if is_inside(request.url, site) else faults.append(request.url))
+    page = context.new_page()
+    faults = watch(page, site)
     page.set_default_timeout(20_000)
     yield page
     assert not page.evaluate("document.title").count("broken out")
@@ -77,8 +75,13 @@ class QuietHandler(SimpleHTTPRequestHandler):
         pass
 
 
-def is_inside(url: str, site: Path) -> bool:
-    return url.startswith((f"{site.as_uri()}/", "data:"))
+def watch(page: Any, folder: Path) -> list[str]:
+    """The errors and warnings of a page from now on, and the addresses of its requests that leave a folder."""
+    faults, own = list[str](), (f"{folder.as_uri()}/", "data:")
+    page.on("console", lambda message: faults.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on("request", lambda request: None if request.url.startswith(own) else faults.append(request.url))
+    return faults
 
 
 def texts(page: Any, selector: str) -> list[str]:
@@ -448,10 +451,8 @@ def test_the_documentation_loads_nothing_from_elsewhere_and_is_searched_without_
 ) -> None:
     write_documentation(tmp_path / "docs")
     context = browser.new_context(viewport={"width": 400, "height": 900}, color_scheme=scheme)
-    page, faults = context.new_page(), []
-    page.on("console", lambda message: faults.append(message.text) if message.type in ("error", "warning") else None)
-    page.on("pageerror", lambda error: faults.append(str(error)))
-    page.on("request", lambda request: None if is_inside(request.url, tmp_path) else faults.append(request.url))
+    page = context.new_page()
+    faults = watch(page, tmp_path)
     for name in ("index.html", "docs/contamination.html", "docs/tutorials/train.html"):
         page.goto((tmp_path / "docs" / name).as_uri())
         assert has_no_overflow(page), name
