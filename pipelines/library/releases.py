@@ -50,7 +50,9 @@ def load(
     Raises UsageError for a name that is not one dataset, SourceError, which lists them, where raw files are missing, and what a
     build raises.
     """
-    definition, version = _one_dataset(name)
+    require_names([name])
+    catalogue.require_one(name, catalogue.resolve([name]), lambda resolved: resolved[0].dataset)
+    [(definition, version)] = catalogue.load_all([name])
     damage = []
     if not sample:
         for folder_dir in release_folders(output):
@@ -104,17 +106,6 @@ def require_names(names: Sequence[object]) -> None:
                 repr(name) if name is None or isinstance(name, str) else f"a value of the type {type(name).__name__}"
             )
             raise UsageError("not the name of a dataset", found=found, expected="a text, such as 'cedr'", todo=todo)
-
-
-def _one_dataset(name: str) -> tuple[Definition, str]:
-    """The dataset that a name means, and its version.
-
-    Raises UsageError for a name of several datasets, which it lists.
-    """
-    require_names([name])
-    catalogue.require_one(name, catalogue.resolve([name]), lambda resolved: resolved[0].dataset)
-    [pair] = catalogue.load_all([name])
-    return pair
 
 
 def _settings(

@@ -68,7 +68,11 @@ def issue_lines(outcomes: Sequence[tuple[Target, Outcome]]) -> list[str]:
     entries: dict[str, list[str]] = {}
     for target, outcome in outcomes:
         of, results = target.mteb_task.metadata, outcome if isinstance(outcome, list) else []
-        stated = [(split, part) for split, all_of in (of.descriptive_stats or {}).items() for part in _parts(all_of)]
+        stated = [  # of all subsets together, and of each
+            (split, part)
+            for split, figures in (of.descriptive_stats or {}).items()
+            for part in (figures, *(figures.get(SUBSETS) or {}).values())
+        ]
         read = [statistics.describe_tables(result.task, result.frames) for result in results if result.frames]
         measured = [figures for tables in read for figures in to_json(tables).items()]
         theirs, ours = (
@@ -87,11 +91,6 @@ def issue_lines(outcomes: Sequence[tuple[Target, Outcome]]) -> list[str]:
             entries.setdefault(check, []).append(f"        {json.dumps(of.name)},  # {comment}")
     body = [line for check in sorted(entries) for line in (f'    "{check}": [', *entries[check], "    ],")]
     return markdown.fenced("\n".join([f"# {KNOWN_ISSUES}", *body]), "python").splitlines()
-
-
-def _parts(figures: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The statistics of a split: of all subsets together, and of each."""
-    return [figures, *(figures.get(SUBSETS) or {}).values()]
 
 
 def documentation(results: Sequence[CheckResult]) -> list[str]:
