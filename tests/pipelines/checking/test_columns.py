@@ -7,6 +7,7 @@ line, or from the lowest to the highest score.
 import csv
 import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -169,36 +170,24 @@ def test_a_folder_with_other_columns_is_audited_under_the_names_of_its_task(tmp_
     assert ("split_leak", "default/test/text", 2) in finding_counts(report)
 
 
-def write_file(path: Path) -> Path:
-    """ROWS in the format of the file's name."""
-    match "".join(path.suffixes):
-        case ".parquet":
-            ROWS.write_parquet(path)
-        case ".csv":
-            ROWS.write_csv(path)
-        case ".tsv.gz":
-            path.write_bytes(gzip.compress(ROWS.write_csv(separator="\t").encode()))
-        case ".json":
-            ROWS.write_json(path)
-        case _:
-            path.write_bytes(gzip.compress(ROWS.write_ndjson().encode()))
-    return path
-
-
 @pytest.mark.parametrize(
-    ("name", "split"),
+    ("name", "split", "write"),
     [
-        ("test.parquet", "test"),
-        ("test.csv", "test"),
-        ("test.tsv.gz", "test"),
-        ("test.json", "test"),
-        ("test.jsonl.gz", "test"),
-        ("data-2020.csv", "train"),
+        ("test.parquet", "test", ROWS.write_parquet),
+        ("test.csv", "test", ROWS.write_csv),
+        ("test.tsv.gz", "test", lambda path: path.write_bytes(gzip.compress(ROWS.write_csv(separator="\t").encode()))),
+        ("test.json", "test", ROWS.write_json),
+        ("test.jsonl.gz", "test", lambda path: path.write_bytes(gzip.compress(ROWS.write_ndjson().encode()))),
+        ("data-2020.csv", "train", ROWS.write_csv),
     ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_a_single_file_is_a_dataset_with_one_split_named_after_the_file(name: str, split: str, tmp_path: Path) -> None:
+def test_a_single_file_is_a_dataset_with_one_split_named_after_the_file(
+    name: str, split: str, write: Callable[[Path], object], tmp_path: Path
+) -> None:
     (tmp_path / "train.csv").write_text("another,table\n1,2\n", "utf-8")
-    report = check_one(write_file(tmp_path / name), columns=MAP)
+    write(tmp_path / name)
+    report = check_one(tmp_path / name, columns=MAP)
     assert [(table["config"], table["split"], table["rows"]) for table in report["tables"]] == [("default", split, 3)]
     assert ("duplicate_text", f"default/{split}/text", 1) in finding_counts(report)
     assert not finding_counts(report, "error"), "a single file needs no split to train on"
