@@ -28,6 +28,7 @@ from pipelines.checking.corpora import Corpus, copy_rows, open_corpus, read_part
 from pipelines.checking.formats import scan_files
 from pipelines.process.safe_text import safe_text
 from tests.support.foreign import write_json_lines
+from tests.support.raw_files import write
 
 Text = tuple[str, int, str, str]  # file, row, column, text
 
@@ -40,13 +41,8 @@ def zstd(data: bytes) -> bytes:
     return bytes(pa.compress(data, codec="zstd", asbytes=True))
 
 
-def parquet(records: list[dict[str, Any]]) -> bytes:
-    file = io.BytesIO()
-    pl.DataFrame(records, strict=False).write_parquet(file)
-    return file.getvalue()
-
-
-def arrow(records: list[dict[str, Any]], write: Any) -> bytes:
+def table(records: list[dict[str, Any]], write: Any) -> bytes:
+    """Rows as a file that polars writes."""
     file = io.BytesIO()
     write(pl.DataFrame(records, strict=False), file)
     return file.getvalue()
@@ -66,12 +62,6 @@ def labels_of(corpus: Corpus) -> list[tuple[int, str]]:
 def read(path: Path, columns: Sequence[str] = ()) -> list[tuple[int, str, str]]:
     """Row, column and text of every text of one file or folder."""
     return [text[1:] for text in texts_of(open_corpus([str(path)], columns))]
-
-
-def write(path: Path, data: bytes) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
-    return path
 
 
 def error_of(path: Path, columns: Sequence[str] = ()) -> DatasetError:
@@ -96,14 +86,14 @@ EXPECTED = [(0, "anchor", "Кто это?"), (0, "positive", "Это он."), (1
         ("a.csv", "anchor,positive,score\nКто это?,Это он.,0.5\na,b,1\n".encode()),
         ("a.csv.gz", gzip.compress('anchor,positive,score\r\n"Кто это?",Это он.,0.5\r\na,b,1'.encode(), mtime=0)),
         ("a.tsv", "anchor\tpositive\tscore\nКто это?\tЭто он.\t0.5\na\tb\t1.0\n".encode()),
-        ("a.parquet", parquet(PAIRS)),
+        ("a.parquet", table(PAIRS, pl.DataFrame.write_parquet)),
         ("a.json", json.dumps(PAIRS).encode()),
         ("a.json", json.dumps(PAIRS, indent=1).encode()),
         ("a.json.gz", gzip.compress(json.dumps(PAIRS).encode(), mtime=0)),
         ("a.jsonl.bz2", bz2.compress(json_lines(*PAIRS))),
         ("a.csv.xz", lzma.compress("anchor,positive,score\nКто это?,Это он.,0.5\na,b,1\n".encode())),
-        ("a.arrow", arrow(PAIRS, pl.DataFrame.write_ipc)),
-        ("a.arrow", arrow(PAIRS, pl.DataFrame.write_ipc_stream)),
+        ("a.arrow", table(PAIRS, pl.DataFrame.write_ipc)),
+        ("a.arrow", table(PAIRS, pl.DataFrame.write_ipc_stream)),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -387,7 +377,7 @@ def test_a_file_without_texts_is_named_and_does_not_end_the_scan_of_its_folder(t
         ("a.json", b'[{"text": "a"}, {"text": "b"]', "invalid JSON", "a.json, record 2", "delimiter"),
         ("a.txt", b"one\ntw\xff", "invalid UTF-8", "a.txt, row 1", "byte 0xff at byte 3"),
         ("a.md", b"text", "not a file that a corpus may have", "a.md", "text of 4 bytes"),
-        ("a.arrow", arrow(PAIRS, pl.DataFrame.write_ipc_stream)[:-60], "truncated", "a.arrow", ""),
+        ("a.arrow", table(PAIRS, pl.DataFrame.write_ipc_stream)[:-60], "truncated", "a.arrow", ""),
         ("a.arrow", b"PAR1", "not in the format", "a.arrow", "a Parquet file"),
         ("a.jsonl.xz", lzma.compress(json_lines(*PAIRS) * 99)[:-9], "cannot read", "a.jsonl.xz", "ended before"),
         ("a.jsonl.bz2", bz2.compress(json_lines(*PAIRS) * 99)[:-9], "cannot read", "a.jsonl.bz2", ""),
