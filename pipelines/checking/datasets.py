@@ -386,9 +386,9 @@ def _share_tables(
             if source is not None:
                 frames.setdefault(part, {})[split] = tables[source]
                 own_locations[part, split] = (configs[part], source)
-    qrels = {split: frame for split, frame in fitted.get("qrels", {}).items() if "query-id" in _column_names(frame)}
+    qrels = {split: frame for split, frame in fitted.get("qrels", {}).items() if "query-id" in frame.collect_schema()}
     sharing = [split for split in qrels if own_locations.get(("queries", split), ("", split))[1] != split]
-    if sharing and "id" in _column_names(frames["queries"][sharing[0]]):
+    if sharing and "id" in frames["queries"][sharing[0]].collect_schema():
         queries = frames["queries"][sharing[0]]
         for split in sharing:
             judged = qrels[split].select(id="query-id").unique()
@@ -398,7 +398,3 @@ def _share_tables(
         name = "/".join(own_locations["queries", sharing[0]])
         notes += [f"{name}: {others:,} queries without judgements in any split ignored, as in mteb"] if others else []
     return frames, own_locations, notes
-
-
-def _column_names(frame: pl.LazyFrame) -> list[str]:
-    return frame.collect_schema().names()

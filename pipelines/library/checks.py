@@ -20,6 +20,7 @@ from pipelines.checking.checks import CheckResult, check_release, check_tables, 
 from pipelines.checking.datasets import ForeignOptions, load_profiler, with_rules
 from pipelines.checking.frames import as_tables
 from pipelines.checking.targets import Target, resolve_target
+from pipelines.checking.text import heading
 from pipelines.checking.verdict import Verdict
 from pipelines.identity import ALLOWED, USUAL
 from pipelines.identity.datasets import Side, compare_datasets, read_target
@@ -159,11 +160,10 @@ def find_target(name: str, output: Location | None) -> Target:
 
 def _as_check(result: CheckResult) -> Check:
     report = result.report
-    name = " ".join(filter(None, (report["dataset"], report["subset"], report["version"])))
     problems, notes = tuple(report["problems"]), tuple(as_python(note) or "" for note in report["notes"])
     verdict = Verdict(**report["verdict"])
     findings = Findings(result.findings, lambda: _tables_of(result))
-    return Check(name, report["task"], verdict, findings, problems, notes, report, result.found)
+    return Check(heading(report), report["task"], verdict, findings, problems, notes, report, result.found)
 
 
 def _tables_of(result: CheckResult) -> dict[TableKey, pl.LazyFrame]:

@@ -30,8 +30,7 @@ COUNTS = {"num_samples": "rows", "num_documents": "documents", "num_queries": "q
 
 def resolve_tasks(name: str) -> list[Target]:
     """The tasks that `mteb:NAME` means. Raises UsageError as find_tasks does."""
-    found = find_tasks(name.removeprefix(PREFIX))
-    return [Target(f"{PREFIX}{task.metadata.name}", mteb_task=task) for task in found]
+    return [Target(f"{PREFIX}{task.metadata.name}", mteb_task=task) for task in find_tasks(name.removeprefix(PREFIX))]
 
 
 def check_task(target: Target, options: ForeignOptions, *, language_sample: int | None) -> list[CheckResult]:
