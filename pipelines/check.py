@@ -73,7 +73,7 @@ def main() -> int:
     options = command.parse(parser(), _check_options)
     if options.org:
         return _check_organisation(options)
-    from pipelines.audit.rules import FILE
+    from pipelines.audit.rules import RULES_FILE
     from pipelines.checking import html
     from pipelines.checking.checks import finding_folder, write_rules
     from pipelines.checking.targets import Target, resolve_targets
@@ -109,7 +109,7 @@ def main() -> int:
                 with show_stages("/".join(Path(target.name).parts[-2:])):
                     results = _check(target, options, statement)
                 if options.write_rules:
-                    write_rules(results, (target.file.parent if target.file else target.folder or Path()) / FILE)
+                    write_rules(results, (target.file.parent if target.file else target.folder or Path()) / RULES_FILE)
                 brief = max(len(options.names), len(targets), len(results)) > 1 and not options.verbose
                 for result in results:
                     codes.append(_show(result, conditions, options.format, brief=brief))

@@ -28,7 +28,7 @@ from pipelines.audit.quality import declare_by_design
 from pipelines.audit.tables import Frames
 from pipelines.process.safe_text import first_line
 
-FILE = "checks.yaml"
+RULES_FILE = "checks.yaml"
 # What a rule may demand of a value that is not null; the names are those in the file.
 DEMANDS: Mapping[str, Callable[[pl.Expr, Any], pl.Expr]] = {
     "must": lambda value, pattern: value.cast(pl.String).str.contains(pattern),
@@ -136,7 +136,7 @@ def find_violations(rules: Sequence[Rule], tables: Frames) -> list[FindingRows]:
         if not places:
             raise UsageError(
                 f"no table has the column {rule.column!r}",
-                where=f"{FILE}, rule {rule.name!r}",
+                where=f"{RULES_FILE}, rule {rule.name!r}",
                 found=", ".join(dict.fromkeys(name for schema in schemas.values() for name in schema)),
                 todo="name it as the files do, with its `table` or without",
             )
@@ -179,7 +179,7 @@ def weigh(finding: Finding, rules: Rules) -> Finding:
 
 HEADER = f"""\
 # Rules for `embedding-datasets check`, made from the data as they are: keep what must stay so, and tighten it.
-# docs/checking.md explains the keys. This file lies beside the data as {FILE}, or is named with --rules FILE.
+# docs/checking.md explains the keys. This file lies beside the data as {RULES_FILE}, or is named with --rules FILE.
 """
 
 
@@ -210,4 +210,4 @@ def propose_rules(tables: Frames, languages: Sequence[str], findings: Sequence[F
 
 
 if __name__ == "__main__":
-    print(json.dumps(describe_record(Rules, f"{FILE} of embedding-datasets check"), indent=2, ensure_ascii=False))
+    print(json.dumps(describe_record(Rules, f"{RULES_FILE} of embedding-datasets check"), indent=2, ensure_ascii=False))

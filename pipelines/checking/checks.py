@@ -16,8 +16,7 @@ from cards.kinds import KINDS, SAMPLE
 from cards.manifest import SEVERITIES, Finding, Manifest
 from pipelines.audit import integrity, quality
 from pipelines.audit.findings import FindingRows
-from pipelines.audit.rules import FILE as RULES
-from pipelines.audit.rules import NO_RULES, Rules, find_violations, propose_rules, weigh
+from pipelines.audit.rules import NO_RULES, RULES_FILE, Rules, find_violations, propose_rules, weigh
 from pipelines.audit.tables import Frames, count_rows
 from pipelines.checking.data_files import belongs_to, list_files
 from pipelines.checking.datasets import (
@@ -353,7 +352,7 @@ def check_target(
     Raises what locate_target, check_release and check_dataset raise, UsageError for a statement and anything but a release.
     """
     path, fetched = (target.file, None) if target.file else locate_target(target, options.subsets)
-    beside = (path.parent if target.file else path) / RULES
+    beside = (path.parent if target.file else path) / RULES_FILE
     if fetched is None and options.rules == NO_RULES and beside.is_file():
         options = with_rules(options, beside)
     is_release = (path / folder.MANIFEST).exists()

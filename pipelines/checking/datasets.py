@@ -22,8 +22,7 @@ from builders.reading.values import COLUMN_TYPES
 from cards.front_matter import LANGUAGES, parse_front_matter
 from cards.manifest import Finding
 from pipelines.audit.findings import FindingRows
-from pipelines.audit.rules import FILE as RULES
-from pipelines.audit.rules import NO_RULES, Rules, read_rules
+from pipelines.audit.rules import NO_RULES, RULES_FILE, Rules, read_rules
 from pipelines.audit.tables import Frames, count_rows
 from pipelines.checking.columns import (
     LANGUAGE_PAIR,
@@ -236,7 +235,10 @@ def read_tables(
     tables, more_notes = translate(tables, options.task, is_readable)
     # What mteb does not read as it is may lack the split that mteb trains on: the sides of NLI, for example.
     options = replace(options, one_file=options.one_file or bool(more_notes))
-    common_notes += [*more_notes, *(f"{RULES}: the rule {rule.name!r} was applied" for rule in options.rules.rules)]
+    common_notes += [
+        *more_notes,
+        *(f"{RULES_FILE}: the rule {rule.name!r} was applied" for rule in options.rules.rules),
+    ]
     languages = declared_languages(front_matter, options.languages)
     subsets = find_subsets(tables)
     inferred = {name: infer_type(name, configs, tables, options.task) for name, configs in subsets.items()}
