@@ -128,51 +128,55 @@ def judge_tag(repo: Repository, name: str, refs: Refs, content: Content, expecte
     version, manifest, commit = name[1:], content.manifest, refs.tags.get(name)
     entry = expected.entries.get(repo.dataset, {}).get(version)
     event = expected.refs.get(repo.dataset, {}).get(repo.name, {}).get(name)
-    problems, notes, repair = list[Problem](), list[str](), (repo.repair_command,)
     at = content.at.sha if content.at else commit
-    if commit is None:
-        problems.append(Problem("the record has this tag, and it is missing", "create it again:", repair))
-    elif at != commit:
-        problems.append(
+    recorded = event.commit if event else None
+    is_unrecorded = expected.record is not None and event is None
+    repair = (repo.repair_command,)
+    checks = [
+        (commit is None, Problem("the record has this tag, and it is missing", "create it again:", repair)),
+        (
+            at != commit,
             Problem(
                 f"an annotated tag: the Hub names the tag object {commit}, and not the commit {at}",
                 "put a plain tag in its place:",
                 repair,
-            )
-        )
-    if event is not None and at not in (None, event.commit):
-        problems.append(
+            ),
+        ),
+        (
+            event is not None and at not in (None, recorded),
             Problem(
-                f"moved: it is on commit {at}, and the version was published on {event.commit}",
+                f"moved: it is on commit {at}, and the version was published on {recorded}",
                 "find out who moved it, and put it back:",
                 repair,
-            )
-        )
-    if name in refs.branches:
-        problems.append(
+            ),
+        ),
+        (
+            name in refs.branches,
             Problem(
                 "a branch has the same name: which of the two a reader gets is not certain",
                 "set the branch aside:",
                 repair,
-            )
-        )
-    if expected.record and entry is None and event is None:
-        problems.append(
+            ),
+        ),
+        (
+            is_unrecorded and entry is None,
             Problem(
                 "the record has no such version",
                 "record it if it is yours, else delete the tag:",
                 (repo.record_command,),
-            )
-        )
-    elif expected.record and event is None:
-        notes.append(f"{name} is not recorded, a moved tag is not noticed: {repo.record_command}")
+            ),
+        ),
+    ]
+    problems = [problem for holds, problem in checks if holds]
+    note = f"{name} is not recorded, a moved tag is not noticed: {repo.record_command}"
+    notes = (note,) if is_unrecorded and entry is not None else ()
     if manifest and (manifest.dataset, manifest.version) != (repo.dataset, version):
         problems.append(Problem(f"holds {manifest.name}", "put the tag aside:", repair))
     elif manifest:
         problems += _drift(repo, name, manifest, entry, expected)
     todo = "a published version never changes: see who moved the tag, and publish corrected data as a new version"
     problems += [Problem(fault, todo) for fault in content.faults]
-    return replace(_describe(repo, name, commit, content, expected), problems=tuple(problems), notes=tuple(notes))
+    return replace(_describe(repo, name, commit, content, expected), problems=tuple(problems), notes=notes)
 
 
 def judge_main(
