@@ -21,7 +21,7 @@ from builders.raw_files import Hub, RawFile
 from pipelines.process import installation
 from pipelines.process.tables import wrap
 from pipelines.process.terminal import format_size
-from pipelines.raw.mirrors import VARIABLE, FolderMirror, HubMirror, Mirror, WebMirror, configured_mirrors
+from pipelines.raw.mirrors import VARIABLE, HubMirror, Mirror, configured_mirrors
 from pipelines.raw.requests import HUB, client_options, file_url, hub_token
 from pipelines.raw.settings import stored_file
 
@@ -35,8 +35,8 @@ AT_ONCE = 4  # requests
 
 def find_failure(mirror: Mirror, *, offline: bool, endpoint: str | None = None) -> str:
     """Why a mirror does not answer, in words; empty where it does, or where it is not on this machine and `offline` is set."""
-    if isinstance(mirror, FolderMirror):
-        readable = mirror.path.is_dir() and os.access(mirror.path, os.R_OK | os.X_OK)
+    if isinstance(mirror, Path):
+        readable = mirror.is_dir() and os.access(mirror, os.R_OK | os.X_OK)
         return "" if readable else "no such folder, or not readable"
     if offline:
         return ""
@@ -50,7 +50,7 @@ def find_failure(mirror: Mirror, *, offline: bool, endpoint: str | None = None) 
         method, url = "GET", f"{endpoint or constants.ENDPOINT}/api/datasets{path}"
     answer = _ask(method, url, token)
     if isinstance(answer, str):
-        return answer.replace("the Hub", "it") if isinstance(mirror, WebMirror) else answer
+        return answer.replace("the Hub", "it") if isinstance(mirror, str) else answer
     refused = isinstance(mirror, HubMirror) and answer.status_code in {401, 403, 404}
     return f"status {answer.status_code}" if refused or answer.status_code >= 500 else ""
 
@@ -199,7 +199,7 @@ def _mirrors(*, offline: bool, endpoint: str | None) -> Iterator[Line]:
     for mirror in mirrors:
         failure = find_failure(mirror, endpoint=endpoint, offline=offline)
         todo = f"correct {VARIABLE}, or ask its operator" if failure else ""
-        words = failure or ("not asked" if offline and not isinstance(mirror, FolderMirror) else "answers")
+        words = failure or ("not asked" if offline and not isinstance(mirror, Path) else "answers")
         yield Line("mirror", "warning" if failure else "ok", f"{mirror}: {words}", todo)
 
 

@@ -13,7 +13,7 @@ from builders.errors import SourceError
 from builders.raw_files import Member
 from pipelines.raw.digests import Digest
 from pipelines.raw.download import DownloadRequest, Patience, copy_file, download_file
-from pipelines.raw.mirrors import FolderMirror, HubMirror, Mirror, WebMirror, digest_path
+from pipelines.raw.mirrors import HubMirror, Mirror, digest_path
 from pipelines.raw.pins import find_pin
 from pipelines.raw.requests import hub_token
 from pipelines.raw.settings import FileRequest
@@ -63,8 +63,8 @@ def fetch_from_mirrors(request: FileRequest, target: Path, failure: SourceError)
         try:
             logger.debug("%s: asking the mirror %s", request.name, mirror)
             download = _download_request(request, mirror)
-            if isinstance(mirror, FolderMirror):
-                path = mirror.path / (digest_path(request.pin) or "")
+            if isinstance(mirror, Path):
+                path = mirror / (digest_path(request.pin) or "")
                 digest = copy_file(download, path, _file_size(path), target)
             else:
                 digest = download_file(download, target, _impatient(request.settings.patience))
@@ -86,7 +86,7 @@ def fetch_from_mirrors(request: FileRequest, target: Path, failure: SourceError)
 def _mirrors(request: FileRequest) -> list[Mirror]:
     """The mirrors that may be asked: with --offline, folders alone."""
     settings = request.settings
-    return [mirror for mirror in settings.mirrors if isinstance(mirror, FolderMirror) or not settings.offline]
+    return [mirror for mirror in settings.mirrors if isinstance(mirror, Path) or not settings.offline]
 
 
 @cache
@@ -132,10 +132,10 @@ def _download_request(request: FileRequest, mirror: Mirror) -> DownloadRequest:
         case HubMirror():
             base, token = request.settings.hub or constants.ENDPOINT, hub_token()
             url = f"{base}/datasets/{mirror.repository(request.source.name)}/resolve/main/{path}"
-        case WebMirror():
-            url = f"{mirror.url}/{path}"
-        case FolderMirror():
-            url = f"{mirror.path.as_uri()}/{path}"
+        case Path():
+            url = f"{mirror.as_uri()}/{path}"
+        case str():
+            url = f"{mirror}/{path}"
     hint = "ask the operator of the mirror"
     return DownloadRequest(request.name, url, request.pin, "the file with this digest", hint, hint, token)
 

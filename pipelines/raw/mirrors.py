@@ -24,28 +24,6 @@ HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(?:/[\w.-]+)?", re.ASCII)
 
 
 @dataclass(frozen=True)
-class FolderMirror:
-    """A folder on this machine."""
-
-    path: Path
-
-    def __str__(self) -> str:
-        """The folder."""
-        return str(self.path)
-
-
-@dataclass(frozen=True)
-class WebMirror:
-    """An https address, without a slash at its end."""
-
-    url: str
-
-    def __str__(self) -> str:
-        """The address."""
-        return self.url
-
-
-@dataclass(frozen=True)
 class HubMirror:
     """A dataset repository on the Hub, `ORG/NAME`; or `ORG`: a repository for each source, as `publish --raw` makes them."""
 
@@ -60,7 +38,7 @@ class HubMirror:
         return f"{HUB_PREFIX}{self.name}"
 
 
-Mirror = FolderMirror | WebMirror | HubMirror
+Mirror = Path | str | HubMirror  # a folder on this machine, an https address without a slash at its end, the Hub
 
 
 def configured_mirrors() -> tuple[Mirror, ...]:
@@ -94,7 +72,7 @@ def digest_path(pin: Pin) -> str | None:
 def find_in_folders(mirrors: tuple[Mirror, ...], pin: Pin) -> Path | None:
     """The path below the first folder that has a file of this digest; its bytes are not read."""
     path = digest_path(pin)
-    folders = [mirror.path for mirror in mirrors if isinstance(mirror, FolderMirror)]
+    folders = [mirror for mirror in mirrors if isinstance(mirror, Path)]
     return next((folder / path for folder in folders if os.path.isfile(folder / path)), None) if path else None  # noqa: PTH113 - never raises
 
 
@@ -106,9 +84,9 @@ def _parse(entry: str) -> Mirror:
         raise _invalid(entry)
     scheme, found, rest = entry.partition("://")
     if not found:
-        return FolderMirror(Path(entry).expanduser().absolute())
+        return Path(entry).expanduser().absolute()
     if scheme == "file" and rest.startswith("/"):
-        return FolderMirror(Path(unquote(rest)))
+        return Path(unquote(rest))
     import httpx
 
     try:
@@ -117,7 +95,7 @@ def _parse(entry: str) -> Mirror:
         raise _invalid(entry) from None
     plain = url.scheme == "http" and url.host in LOOPBACK
     if (url.scheme == "https" or plain) and url.host and not (url.userinfo or url.query or url.fragment):
-        return WebMirror(entry.rstrip("/"))
+        return entry.rstrip("/")
     raise _invalid(entry)
 
 

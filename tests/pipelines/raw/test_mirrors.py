@@ -15,7 +15,7 @@ import pytest
 from builders.errors import SourceError, UsageError
 from builders.raw_files import RawFile, by_hand, https, hub, member
 from pipelines.raw.locations import locate, plan_file
-from pipelines.raw.mirrors import FolderMirror, HubMirror, WebMirror, digest_path, parse_mirrors
+from pipelines.raw.mirrors import HubMirror, digest_path, parse_mirrors
 from pipelines.raw.pins import Pin
 from pipelines.raw.settings import RawSettings
 from tests.support.downloads import PAGE
@@ -84,11 +84,11 @@ def test_mirrors_are_separated_by_white_space_or_commas_and_named_once() -> None
         "https://a.example/raw/, hf://datasets/org\n hf://datasets/org/files,/a/b\thttps://a.example/raw file:///a%20b"
     )
     assert parse_mirrors(text) == (
-        WebMirror("https://a.example/raw"),
+        "https://a.example/raw",
         HubMirror("org"),
         HubMirror("org/files"),
-        FolderMirror(Path("/a/b")),
-        FolderMirror(Path("/a b")),
+        Path("/a/b"),
+        Path("/a b"),
     )
     assert parse_mirrors(" ,") == ()
 
