@@ -159,19 +159,19 @@ def _missing_reason(source: Source, key: str, raw: RawSettings, download: Missin
     return download if origin == "download" else None
 
 
-def find_buildable(split: str, needs: Iterable[NeededFiles], raw: RawSettings) -> list[str]:
-    """The datasets that have all raw files for one split here, verified; none of those that were asked for that split alone."""
+def find_buildable(needs: Iterable[NeededFiles], raw: RawSettings) -> list[str]:
+    """The datasets that have all raw files for the split `test` here, verified; none of those that were asked for it alone."""
     return [
         need.definition.dataset.name
         for need in needs
-        if split in need.splits and need.splits != (split,) and _has_all(need, split, raw)
+        if "test" in need.splits and need.splits != ("test",) and _can_test(need, raw)
     ]
 
 
-def _has_all(need: NeededFiles, split: str, raw: RawSettings) -> bool:
+def _can_test(need: NeededFiles, raw: RawSettings) -> bool:
     source, local = need.definition.source, replace(raw, offline=True, mirrors=())
     try:
-        for key in replace(need, splits=(split,)).keys:
+        for key in replace(need, splits=("test",)).keys:
             if plan_file(source, key, raw).origin != "mirror":
                 locate(source, key, local)
     except DatasetError:
@@ -319,7 +319,10 @@ def missing_files_summary(
     ]
     if free := [file for file in missing if file.reason in ("offline", "unavailable") and not file.made_by]:
         lines += _command(_fetch(free, raw, splits))
-    return lines + buildable_lines("test", find_buildable("test", needs, raw), raw)
+    if names := find_buildable(needs, raw):
+        could = f"with --splits test, {len(names)} more could be built: {', '.join(names)}"
+        lines += ["", *wrap(could), *_command(["build", *names, "--splits", "test", *_raw_options(raw)])]
+    return lines
 
 
 def log_missing_files(
@@ -336,14 +339,6 @@ def log_missing_files(
 def count_missing(number: int) -> str:
     """ "12 raw files are missing"."""
     return f"{number} raw file{' is' if number == 1 else 's are'} missing"
-
-
-def buildable_lines(split: str, names: Sequence[str], raw: RawSettings) -> list[str]:
-    """What could be built of one split alone, and the command for it; no lines where nothing could."""
-    if not names:
-        return []
-    could = f"with --splits {split}, {len(names)} more could be built: {', '.join(names)}"
-    return ["", *wrap(could), *_command(["build", *names, "--splits", split, *_raw_options(raw)])]
 
 
 def total_size(sizes: Sequence[int | None]) -> str:

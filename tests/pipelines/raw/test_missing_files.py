@@ -104,15 +104,15 @@ def test_a_file_that_is_here_is_not_missing(raw: RawSettings, tmp_path: Path) ->
 
 def test_a_split_whose_files_are_here_could_be_built_alone(raw: RawSettings, tmp_path: Path) -> None:
     both = needs("beavertails-qa-classification", "genie-reranking")
-    assert find_buildable("test", both, raw) == []
+    assert find_buildable(both, raw) == []
     path = write(tmp_path / "raw" / "beavertails" / "round0" / "30k" / "test.jsonl.gz", b"another file")
-    assert find_buildable("test", both, raw) == [], "the build would refuse it"
+    assert find_buildable(both, raw) == [], "the build would refuse it"
     digests = {"sha256": sha256(path.read_bytes()), "bytes": None}
     source = both[0].definition.source
     files = {**source.files, "test": replace(source.files["test"], **digests)}
     both[0] = replace(both[0], definition=replace(both[0].definition, source=replace(source, files=files)))
-    assert find_buildable("test", both, raw) == ["beavertails-qa-classification"]
-    assert find_buildable("test", [replace(both[0], splits=("test",))], raw) == []
+    assert find_buildable(both, raw) == ["beavertails-qa-classification"]
+    assert find_buildable([replace(both[0], splits=("test",))], raw) == []
 
 
 def test_the_summary_names_the_sources_to_fetch_and_a_dataset_where_its_source_has_others(raw: RawSettings) -> None:
