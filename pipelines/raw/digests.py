@@ -7,7 +7,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -147,11 +147,9 @@ def _write_cached(path: Path, state: dict[str, Any], digest: Digest) -> None:
 
 def _write_if_possible(path: Path, content: str | bytes) -> None:
     """Write a file of the cache. Where that is not possible, the next command computes the content again."""
-    try:
+    with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, content)
-    except OSError:
-        pass
 
 
 def default_cache() -> Path:

@@ -12,6 +12,7 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
@@ -376,12 +377,10 @@ def _write_memory(
             new[name] = Remembered(question.url, str(question.pin), answer.bytes, version.etag, version.modified)
     if not new:
         return
-    try:
-        with locked(path.with_name(f"{path.name}.lock"), path.name):
-            content = {key: asdict(entry) for key, entry in sorted((memory | _read_memory(path) | new).items())}
-            write_atomically(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
-    except OSError:
-        pass  # the next probe sees them for the first time
+    # Where it cannot be written, the next probe sees them for the first time.
+    with suppress(OSError), locked(path.with_name(f"{path.name}.lock"), path.name):
+        content = {key: asdict(entry) for key, entry in sorted((memory | _read_memory(path) | new).items())}
+        write_atomically(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 
 
 KEEP = f"take the old file from a mirror ({VARIABLE})"
