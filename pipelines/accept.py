@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from builders.errors import ReleaseError, UsageError
 from pipelines import command
+from pipelines.process import installation
+from pipelines.process.tables import table, wrap
 
 if TYPE_CHECKING:
     import argparse
@@ -31,11 +33,10 @@ def main() -> int:
     from builders import catalogue
     from pipelines.build_report.entries import new_entries, probe_entries, rebuild_entries, write_entries
     from pipelines.build_report.records import read_report
-    from pipelines.process.installation import is_checkout
     from pipelines.raw.pins import LOCK_FILE
     from pipelines.release.ledger import LEDGER
 
-    if not (options.lock and options.ledger) and not is_checkout():
+    if not (options.lock and options.ledger) and not installation.is_checkout():
         raise UsageError(
             "an installed package keeps its lock file and ledger as they are",
             todo="give both --lock FILE and --ledger FILE, or run this in a checkout of the repository",
@@ -79,18 +80,13 @@ def _print_entries(entries: NewEntries, lock: str, ledger: str) -> None:
 
 
 def _wrapped(text: str) -> list[str]:
-    from pipelines.process.tables import wrap
-
     return wrap(text, width=width, break_words=False) if (width := command.width()) else [text]
 
 
 def _print_datasets(shown: list[DatasetReport], *, brief: bool) -> None:
     """Print a line for each dataset, and below them the errors. brief: without these."""
-    from pipelines.process.tables import table
-
     if not shown:
         return
-
     rows = [["dataset", "state", "files", "new", "figures that agree"], *map(_row, shown)]
     command.print_page(table(rows, width=command.width()).splitlines())
     for outcome in () if brief else shown:

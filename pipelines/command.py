@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from builders.errors import DatasetError, SourceError, UsageError, error_line
 from pipelines.process import installation, interrupts
-from pipelines.process.files import disk_failure, protect, temporary_file_error
+from pipelines.process.files import disk_failure, protect, temporary_file_error, write_atomically
 from pipelines.process.safe_text import SafeOutput, safe_text
 from pipelines.process.tables import WIDTH, wrap
 from pipelines.process.terminal import color_words, configure_logging, discard_output, has_colors
@@ -169,15 +169,15 @@ def add_attest_options(arguments: argparse.ArgumentParser, what: str) -> None:
 
 def check_attest_options(arguments: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     """Exit with a usage error where these options do not fit together."""
+    folder = options.attest and options.attest.absolute().parent
     wrong = {
         "--sign and --by belong to --attest FILE": (options.sign or options.by) and not options.attest,
         f"--by: a name of at most {MAX_NAME} characters in one line": (
             len(options.by) > MAX_NAME or not options.by.isprintable()
         ),
+        f"--attest: no such folder: {folder}": folder and not folder.is_dir(),
     }
     refuse(arguments, wrong)
-    if options.attest and not options.attest.absolute().parent.is_dir():
-        arguments.error(f"--attest: no such folder: {options.attest.absolute().parent}")
 
 
 def statement_signer(options: argparse.Namespace, datasets: int) -> Signer | None:
@@ -196,7 +196,6 @@ def statement_signer(options: argparse.Namespace, datasets: int) -> Signer | Non
 
 def write_statement(path: Path, statement: dict[str, Any], signer: Signer | None) -> None:
     """Write a statement, in a signed envelope if there is a signer."""
-    from pipelines.process.files import write_atomically
     from pipelines.release.statements import encode, sign_statement
 
     content = encode(statement)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from builders.errors import DatasetError
+from builders.errors import DatasetError, SourceError
 from pipelines import command
+from pipelines.process.stages import show_stages, stage
+from pipelines.process.tables import table
 from pipelines.process.terminal import format_size
 
 if TYPE_CHECKING:
@@ -32,8 +35,6 @@ EXAMPLES = """\
 def main() -> int:
     """Fetch the raw files of the named datasets; returns the exit code: that of the first file that failed, or 0."""
     options = command.parse(parser(), _check_options)
-    from pipelines.process.stages import show_stages, stage
-    from pipelines.process.tables import table
     from pipelines.raw.locations import locate
     from pipelines.raw.missing_files import is_said, large_download, list_needs, log_missing_files
 
@@ -126,8 +127,6 @@ def _probe(
     files: list[tuple[Source, RawFile]], settings: RawSettings, *, as_json: bool
 ) -> tuple[int, dict[str, int | None]]:
     """Ask for files without downloading them; returns 1 where one is wrong, 3 where a server is silent, else 0; and sizes."""
-    from builders.errors import SourceError
-    from pipelines.process.stages import show_stages, stage
     from pipelines.raw.probing import MEMORY, WRONG, count_asked, probe_files, probe_page, to_json
 
     with show_stages("probe"), stage("asking", total=count_asked(files), unit="files") as advance:
@@ -150,7 +149,6 @@ def _look(
 ) -> int:
     """Read the beginnings of files, and build from them; returns the exit code. sizes: of files, as `_probe` returns them."""
     from pipelines.build_report import first_look
-    from pipelines.process.stages import show_stages, stage
     from pipelines.raw.probing import count_asked
 
     with show_stages("probe"), stage("reading", total=count_asked(files), unit="files") as advance:
@@ -169,9 +167,6 @@ def _dry_run(
     needs: Sequence[NeededFiles], settings: RawSettings, splits: tuple[str, ...] | None, *, as_json: bool
 ) -> int:
     """Show where each file would come from; returns 3 where one is missing, as fetching would."""
-    from dataclasses import asdict
-
-    from builders.errors import SourceError
     from pipelines.raw.missing_files import download_page, log_missing_files, plan_downloads
 
     plans = plan_downloads(needs, settings)

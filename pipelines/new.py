@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from builders.errors import UsageError
 from pipelines import command
+from pipelines.process.tables import wrap
 
 if TYPE_CHECKING:
     from cards.texts import Gap
@@ -98,7 +99,6 @@ def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespa
 def _show_files(plan: Plan, files: Sequence[str], *, dry_run: bool) -> None:
     """Print what was written, and what to do next."""
     from cards.texts import MARK
-    from pipelines.process.tables import wrap
     from pipelines.scaffold.checkout import ROOT
 
     below = "" if Path.cwd() == ROOT else f" below {ROOT}"
@@ -119,7 +119,6 @@ def _show_files(plan: Plan, files: Sequence[str], *, dry_run: bool) -> None:
 def _list_gaps(name: str, gaps: Sequence[Gap]) -> int:
     """Print the gaps of a source by level, file by file; returns the exit code."""
     from cards.texts import NOT_WRITTEN
-    from pipelines.process.tables import wrap
     from pipelines.scaffold.checkout import ROOT
 
     urgent = sum(gap.level != "later" for gap in gaps)
