@@ -11,8 +11,10 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from builders.errors import DatasetError, PublishError, UsageError
+from builders.errors import DatasetError, PublishError, SourceError, UsageError
 from pipelines import command
+from pipelines.process.stages import show_stages
+from pipelines.process.terminal import format_size
 
 if TYPE_CHECKING:
     from builders.catalogue import Definition
@@ -61,7 +63,6 @@ def main() -> int:
     """Publish what the command line names; returns the exit code: that of the first dataset that failed, if any did."""
     options = command.parse(parser(), _check_options)
     from pipelines.hub import client, foreign_edits, planning, publishing
-    from pipelines.process.stages import show_stages
 
     others = {"repair": _repair, "index": _publish_indexes, "raw": _publish_raw}
     if other := next((other for name, other in others.items() if getattr(options, name)), None):
@@ -216,9 +217,7 @@ def _publish_each(
 
     what: the key of their names in JSON. pages: has `page` and `to_json`, which take a plan and its publication.
     """
-    from builders.errors import SourceError
     from pipelines.hub import client, publishing
-    from pipelines.process.stages import show_stages
 
     hub = client.connect(PublishError) if options.dry_run else publishing.login()
     code = 0
@@ -270,26 +269,31 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument("names", nargs="+", metavar="NAME", help=f"{command.NAMES}; NAME@VERSION for one version")
     arguments.add_argument("--org", required=True, metavar="ORG", help="the organisation (or user) of the repositories")
     command.add_releases_option(arguments, "--output")
-    flags = {
-        "--dry-run": "show the plan, and change nothing on the Hub",
-        "--all-versions": "every version of each dataset, the oldest first; all must be built",
-        "--collection": "add the repositories to the collection of their benchmark, or of training data, in the organisation",
-        "--private": "create missing repositories as private ones",
-        "--create-pr": "open a pull request; once merged, run again to tag",
-    }
-    command.add_flags(arguments, flags)
+    command.add_flags(
+        arguments,
+        {
+            "--dry-run": "show the plan, and change nothing on the Hub",
+            "--all-versions": "every version of each dataset, the oldest first; all must be built",
+            "--collection": "add the repositories to the collection of their benchmark, or of training data, in the"
+            " organisation",
+            "--private": "create missing repositories as private ones",
+            "--create-pr": "open a pull request; once merged, run again to tag",
+        },
+    )
     arguments.add_argument("--repo-name", metavar="NAME", help="name of the repository, instead of the dataset's")
     arguments.add_argument("--message", metavar="TEXT", help="message of the commit")
     arguments.add_argument("--attestation", type=Path, metavar="FILE", help="put this statement beside the release")
-    flags = {
-        "--take-over": "publish into a repository with somebody else's data; tags it before-embedding-datasets first",
-        "--overwrite-card": "replace a card that was edited by hand on the Hub",
-        "--i-have-the-rights": "publish although the licence forbids derivatives (of training data: is unknown or "
-        "non-commercial), or raw files that it does not permit to share",
-        "--no-download": "compare the published files by the Hub's digests instead of reading them back; not compared with "
-        "the newest tag",
-    }
-    command.add_flags(arguments, flags)
+    command.add_flags(
+        arguments,
+        {
+            "--take-over": "publish into a repository with somebody else's data; tags it before-embedding-datasets first",
+            "--overwrite-card": "replace a card that was edited by hand on the Hub",
+            "--i-have-the-rights": "publish although the licence forbids derivatives (of training data: is unknown or "
+            "non-commercial), or raw files that it does not permit to share",
+            "--no-download": "compare the published files by the Hub's digests instead of reading them back; not compared "
+            "with the newest tag",
+        },
+    )
     arguments.add_argument(
         "--ledger",
         type=Path,
@@ -297,14 +301,17 @@ def parser() -> argparse.ArgumentParser:
         help="the ledger to read; what is published is recorded in refs/ beside it. By default pipelines/ledger.json of a "
         "checkout; with another HF_ENDPOINT there is no default",
     )
-    flags = {
-        "--no-record": "publish although nothing can record it, and record nothing",
-        "--repair": "bring tags and main back to the record of refs, instead of publishing; whatever is in the way is moved "
-        "aside",
-        "--raw": "publish raw files instead, by digest, where their licence permits it (docs/raw-files.md)",
-        "--index": "publish indexes of texts instead: each NAME is a file that contamination index wrote (docs/contamination.md)",
-    }
-    command.add_flags(arguments, flags)
+    command.add_flags(
+        arguments,
+        {
+            "--no-record": "publish although nothing can record it, and record nothing",
+            "--repair": "bring tags and main back to the record of refs, instead of publishing; whatever is in the way is"
+            " moved aside",
+            "--raw": "publish raw files instead, by digest, where their licence permits it (docs/raw-files.md)",
+            "--index": "publish indexes of texts instead: each NAME is a file that contamination index wrote"
+            " (docs/contamination.md)",
+        },
+    )
     arguments.add_argument("--version", type=_version, metavar="X.Y.Z", help="with --index: its version (1.0.0)")
     arguments.add_argument(
         "--raw-dir", type=Path, metavar="DIR", help="with --raw: local raw files, DIR/<source>/<file>"
@@ -370,7 +377,6 @@ def _page(plan: Plan, publication: Publication[Plan] | None) -> list[str]:
     """A plan, and the result of publishing, for reading."""
     from pipelines.checking.text import changes_page
     from pipelines.hub import foreign_edits
-    from pipelines.process.terminal import format_size
 
     manifest = plan.manifest
     rows = ", ".join(f"{location} {count:,}" for location, count in manifest.rows.items())
