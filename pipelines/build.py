@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import logging
 import os
+import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -289,7 +290,7 @@ def _show(result: BuildResult, publication: Publication[Plan] | None, *, as_json
         logger.info(note)
     logger.debug("%s@%s: what `datasets` loads was not looked at: check and publish do", result.dataset, result.version)
     if command.is_terminal() and not brief:
-        command.print_page([page.next_step(result)])
+        command.print_page([f"next: embedding-datasets check {shlex.quote(str(result.release_dir))}"])
 
 
 def _dry_run(datasets: list[tuple[Definition, str]], settings: BuildSettings, org: str | None, *, as_json: bool) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -56,11 +55,6 @@ def page(result: BuildResult, publication: Publication[Plan] | None, *, timed: b
             lines.append(f"  and {more} more: see {result.release_dir / 'README.md'}")
         lines.append("")
     return lines
-
-
-def next_step(result: BuildResult) -> str:
-    """The command that a user most likely wants next."""
-    return f"next: embedding-datasets check {shlex.quote(str(result.release_dir))}"
 
 
 def to_json(result: BuildResult, publication: Publication[Plan] | None) -> dict[str, Any]:
