@@ -227,12 +227,13 @@ def _show(result: CheckResult, conditions: Sequence[Condition], form: str, *, br
 
 def _show_failure(name: str, error: DatasetError, form: str) -> None:
     """Show the error of something that could not be checked. name: what the command line or the folder calls it."""
-    from pipelines.build_report.records import failure_to_json
+    from pipelines.build_report.records import error_to_json
     from pipelines.checking.text import github_failure
 
     command.print_error(error)
     if form == "json":
-        command.print_json(failure_to_json(name, None, error) | {"path": name})
+        failure = {"dataset": name, "version": None, "state": "failed", "error": error_to_json(error), "path": name}
+        command.print_json(failure)
     if form == "github":
         command.print_page([github_failure(name, error)])
 

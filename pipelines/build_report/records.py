@@ -251,10 +251,5 @@ def error_to_json(error: DatasetError) -> dict[str, Any]:
     return {**parts, "exit_code": error.exit_code}
 
 
-def failure_to_json(dataset: str, version: str | None, error: DatasetError) -> dict[str, Any]:
-    """The object for a dataset that could not be built, checked or published. version: None where it has none."""
-    return {"dataset": dataset, "version": version, "state": "failed", "error": error_to_json(error)}
-
-
 if __name__ == "__main__":
     print(json.dumps(schema(), indent=2, ensure_ascii=False))
