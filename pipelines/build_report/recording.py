@@ -53,6 +53,14 @@ def record_build(
             )
         report.parent.mkdir(parents=True, exist_ok=True)
         update_report(report, *begun)
+    # The folders of this machine, by the names that the report gives them.
+    roots = {
+        "<outputs>": output,
+        "<cache>": raw.cache if raw else None,
+        "<raw-dir>": raw.raw_dir if raw else None,
+        "<package>": ROOT,
+        "~": Path.home(),
+    }
     ended: list[tuple[State, DatasetError | None]] = []
     unavailable: set[str] = set()
 
@@ -63,7 +71,7 @@ def record_build(
             _log_failure(f"{definition.dataset.name}@{version}", failure.error, unavailable, several=len(datasets) > 1)
         if report is None or expected is None:
             return
-        error = report_error(failure, _roots(output, raw)) if failure else None
+        error = report_error(failure, roots) if failure else None
         if manifest is not None:
             release_dir = output / manifest.dataset / version
             entry = describe_release(expected, definition, manifest, raw, state=state, release_dir=release_dir)
@@ -117,14 +125,3 @@ def _summary(
         return [summarize(states)]
     needs, describe = list_needs(lacking, splits), lambda counted: summarize(states, missing=counted)
     return [*missing_files_summary(needs, raw, splits, failed, describe), ""]
-
-
-def _roots(output: Path, raw: RawSettings | None) -> dict[str, Path | None]:
-    """The folders of this machine, by the names that the report gives them."""
-    return {
-        "<outputs>": output,
-        "<cache>": raw.cache if raw else None,
-        "<raw-dir>": raw.raw_dir if raw else None,
-        "<package>": ROOT,
-        "~": Path.home(),
-    }
