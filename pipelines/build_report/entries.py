@@ -63,11 +63,7 @@ def new_entries(
         _require_agreement(entry)
         trusted.append(entry)
         for name, digest in _lock_entries(entry, definitions[entry.dataset].source).items():
-            before = recorded.get(name) or found.lock.get(name) or digest
-            if (before.sha256, before.bytes) != (digest.sha256, digest.bytes):
-                raise _conflict(f"{name} had other bytes for {entry.name}", digest.sha256, before.sha256)
-            if name not in recorded:
-                found.lock[name] = digest
+            _add_digest(found, recorded, name, digest, entry.name)
     for entry in trusted:
         released = ledger.find_entry(entry.dataset, entry.version, ledger_path)
         if entry.ledger is None or (released and released.content_sha256 == entry.ledger.content_sha256):
@@ -95,14 +91,20 @@ def probe_entries(content: bytes, sources: Collection[str] | None, lock_path: Pa
     loaded = {entry.source: catalogue.load(entry).source for entry in catalogue.entries().values()}
     unpinned = set[str]().union(*map(unpinned_files, loaded.values()))
     for name, digest in learned.items():
-        before = recorded.get(name, digest)
-        if name not in unpinned or (sources and name.partition("/")[0] not in sources):
-            continue
-        if before.sha256 != digest.sha256:
-            raise _conflict(f"{name} had other bytes for the probe", digest.sha256, before.sha256)
-        if name not in recorded:
-            found.lock[name] = digest
+        if name in unpinned and (not sources or name.partition("/")[0] in sources):
+            _add_digest(found, recorded, name, digest, "the probe")
     return found
+
+
+def _add_digest(
+    found: NewEntries, recorded: Mapping[str, LockEntry], name: str, digest: LockEntry, reporter: str
+) -> None:
+    """Add the digest of a file, unless it is recorded. Raises ReleaseError where another one is recorded or was added."""
+    before = recorded.get(name) or found.lock.get(name) or digest
+    if (before.sha256, before.bytes) != (digest.sha256, digest.bytes):
+        raise _conflict(f"{name} had other bytes for {reporter}", digest.sha256, before.sha256)
+    if name not in recorded:
+        found.lock[name] = digest
 
 
 def rebuild_entries(entries: NewEntries, raw: RawSettings) -> None:
