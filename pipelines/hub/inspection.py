@@ -30,7 +30,7 @@ from pipelines.hub.revisions import (
     judge_tag,
 )
 from pipelines.process.terminal import format_size
-from pipelines.raw.mirrors import repository_name
+from pipelines.raw.mirrors import KINDS, repository_name
 from pipelines.release import folder, ledger
 from pipelines.release.loading import find_loading_faults
 
@@ -101,8 +101,6 @@ def _compare_digests(at: Snapshot, manifest: Manifest) -> list[str]:
             faults.append(f"{file.path} has changed: sha256 {listed[:16]}...")
     return faults
 
-
-MIRRORED = ("sha256", "git-blob")  # how the paths of a mirror's files begin
 
 logger = logging.getLogger(__name__)
 
@@ -196,9 +194,9 @@ def inspect_mirror(hub: HubClient, repo: str) -> PublishedDataset:
     try:
         at = repository.require_snapshot(hub, repo, repository.MAIN)
         for path, listed in at.digests.items():
-            kind, digest = path.partition("/")[0], path.rpartition("/")[2]
-            if kind not in MIRRORED:
+            if not path.startswith(KINDS):
                 continue
+            digest = path.rpartition("/")[2]
             if lost := repository.find_lost_file(hub, repo, at, path):
                 faults.append(lost)
             elif digest != listed and (len(digest) == len(listed) or not _has_digest(hub, repo, at, path, digest)):

@@ -37,7 +37,7 @@ from pipelines.process.tables import fact
 from pipelines.process.terminal import format_size
 from pipelines.raw.digests import CHUNK, lock_cached_file
 from pipelines.raw.locations import find_stored, locate
-from pipelines.raw.mirrors import digest_path, repository_name
+from pipelines.raw.mirrors import KINDS, digest_path, repository_name
 from pipelines.raw.pins import find_pin
 from pipelines.raw.requests import file_url
 from pipelines.raw.settings import FileRequest, RawSettings, stored_file
@@ -46,7 +46,6 @@ from pipelines.release import folder
 NOTHING = "nothing here to publish"
 UNKNOWN = "no digest of it is known"
 GATED = "its publisher gives it to those who accept terms; --private, or --i-have-the-rights"
-KINDS = ("sha256/", "git-blob/")
 
 
 @dataclass(frozen=True, kw_only=True)

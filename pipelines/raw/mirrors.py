@@ -20,6 +20,7 @@ from pipelines.raw.requests import LOOPBACK
 VARIABLE = "EMBEDDING_DATASETS_MIRRORS"
 HUB_PREFIX = "hf://datasets/"
 EXPECTED = "https://HOST/PATH, hf://datasets/ORG, hf://datasets/ORG/NAME or a folder"
+KINDS = ("sha256/", "git-blob/")  # how the paths of files begin
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(?:/[\w.-]+)?", re.ASCII)
 
 
