@@ -78,8 +78,7 @@ def write_missing(plan: Plan, *, dry_run: bool) -> list[str]:
     *others, builder = scaffold(plan).items()
     bibliography = ROOT / CITATIONS
     text, entry = bibliography.read_text("utf-8"), citation_text(plan)
-    written = [name for name, _ in others if not (ROOT / name).exists()]
-    files = {name: content for name, content in others if name in written}
+    files = {name: content for name, content in others if not (ROOT / name).exists()}
     if f"{{{plan.citation}," not in text:
         files[CITATIONS] = f"{text.rstrip()}\n\n{entry}"
     files[builder[0]] = builder[1]
