@@ -170,13 +170,14 @@ def judge_tag(repo: Repository, name: str, refs: Refs, content: Content, expecte
     problems = [problem for holds, problem in checks if holds]
     note = f"{name} is not recorded, a moved tag is not noticed: {repo.record_command}"
     notes = (note,) if is_unrecorded and entry is not None else ()
+    described = _describe(repo, name, commit, content, expected)
     if manifest and (manifest.dataset, manifest.version) != (repo.dataset, version):
         problems.append(Problem(f"holds {manifest.name}", "put the tag aside:", repair))
     elif manifest:
-        problems += _drift(repo, name, manifest, entry, expected)
+        problems += _drift(repo, described, manifest, entry, expected)
     todo = "a published version never changes: see who moved the tag, and publish corrected data as a new version"
     problems += [Problem(fault, todo) for fault in content.faults]
-    return replace(_describe(repo, name, commit, content, expected), problems=tuple(problems), notes=notes)
+    return replace(described, problems=tuple(problems), notes=notes)
 
 
 def judge_main(
@@ -238,9 +239,9 @@ def _describe(repo: Repository, name: str, commit: str | None, content: Content,
 
 
 def _drift(
-    repo: Repository, name: str, manifest: Manifest, entry: LedgerEntry | None, expected: Expectations
+    repo: Repository, described: Revision, manifest: Manifest, entry: LedgerEntry | None, expected: Expectations
 ) -> list[Problem]:
-    """Where the rows of a version are not those of the ledger, or of the release on disk."""
+    """Where the rows of a version are not those of the ledger, or of the release on disk, as its description says."""
     problems = []
     if not manifest.complete:
         problems.append(
@@ -248,21 +249,20 @@ def _drift(
                 "holds a sample or a part of the dataset", "delete the tag, build the complete dataset and publish it"
             )
         )
-    if entry is not None and _rows(manifest, entry) == "other":
+    if entry is not None and described.ledger == "other":
         problems.append(
             Problem(
                 f"other rows than in the ledger: {describe_difference(entry.tables, manifest.tables)}",
                 "find out who published them; put the tag back, or publish a new version",
             )
         )
-    local = _local_release(expected.output, manifest)
-    if _rows(manifest, local) == "other":
+    if described.local == "other":
         path = expected.output / manifest.dataset / manifest.version
         problems.append(
             Problem(
                 f"other rows than the local release {path}",
                 "see what differs:",
-                (f"embedding-datasets diff {repo.name}@{name} {path}",),
+                (f"embedding-datasets diff {repo.name}@{described.name} {path}",),
             )
         )
     return problems
