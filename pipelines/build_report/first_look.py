@@ -101,8 +101,14 @@ def look(
 
     sizes: of files by `<source>/<name>`, as their servers say without sending them.
     """
+    # The rows that a source has, where exactly that is published.
+    counts = {
+        definition.source.name: fact["value"]
+        for definition, version in datasets
+        for fact in (read_published(definition.dataset.name, version) or {"facts": ()})["facts"]
+        if str(fact["path"][1]).startswith("rows of ") and fact.keys() <= {"path", "value", "every"}
+    }
     with TemporaryDirectory() as scratch:
-        counts = _published_counts(datasets)
         seen = _look_at_files(files, settings, records, Path(scratch), done, stated=sizes or {}, counts=counts)
         heads = {(file.name.partition("/")[0], name): head for file in seen for name, head in file.heads.items()}
         return Looks(seen, _look_at_datasets(datasets, Path(scratch), records, heads), records)
@@ -197,16 +203,6 @@ def _compare_member(request: FileRequest, head: Head, folder: Path) -> list[str]
     found = Digest("", head.bytes or request.pin.bytes or 0) if head.is_cut else hash_content(path)
     pin = Pin(bytes=request.pin.bytes) if head.is_cut else request.pin
     return [] if pin.matches(found) else [f"{request.file.name}: {found}, expected {request.pin}"]
-
-
-def _published_counts(datasets: Iterable[tuple[Definition, str]]) -> dict[str, int]:
-    """The rows that a source has, by its name, where exactly that is published."""
-    return {
-        definition.source.name: fact["value"]
-        for definition, version in datasets
-        for fact in (read_published(definition.dataset.name, version) or {"facts": ()})["facts"]
-        if str(fact["path"][1]).startswith("rows of ") and fact.keys() <= {"path", "value", "every"}
-    }
 
 
 def _look_elsewhere(source: Source, file: RawFile, settings: RawSettings, folder: Path, records: int) -> Head:
