@@ -99,14 +99,13 @@ def hash_file(raw: Raw, cache: Path, *, git_blob: bool = False) -> Digest:
     if git_blob and digest.git_blob is None:  # the first pass found the size of the archive's member
         digest = _hash(raw, digest.bytes, git_blob=True)
     if time.time_ns() - state["mtime_ns"] > TIMESTAMP_RESOLUTION:
-        _write_cached(_cache_path(cache, state), state, digest)
+        _write_cached(cache, state, digest)
     return digest
 
 
 def cache_digest(raw: Raw, cache: Path, digest: Digest) -> None:
     """Cache the digests of a file that was hashed while it was written."""
-    state = _file_state(raw)
-    _write_cached(_cache_path(cache, state), state, digest)
+    _write_cached(cache, _file_state(raw), digest)
 
 
 def _hash(raw: Raw, size: int | None, *, git_blob: bool) -> Digest:
@@ -141,8 +140,8 @@ def _read_cached(path: Path, state: dict[str, Any]) -> Digest | None:
     return digest if hashed_state == state else None
 
 
-def _write_cached(path: Path, state: dict[str, Any], digest: Digest) -> None:
-    _write_if_possible(path, json.dumps([state, asdict(digest)]))
+def _write_cached(cache: Path, state: dict[str, Any], digest: Digest) -> None:
+    _write_if_possible(_cache_path(cache, state), json.dumps([state, asdict(digest)]))
 
 
 def _write_if_possible(path: Path, content: str | bytes) -> None:
