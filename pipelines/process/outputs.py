@@ -161,8 +161,9 @@ def _holds(given: Path, path: Path) -> bool:
 def _others(folder: Path, ours: set[str]) -> list[str]:
     """The files below a folder that this package did not write, sorted."""
     files = [path.relative_to(folder) for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()]
-    known = [path for path in files if {path.as_posix(), *(parent.as_posix() for parent in path.parents)} & ours]
-    return sorted({path.as_posix() for path in files} - {path.as_posix() for path in known})
+    return sorted(
+        path.as_posix() for path in files if ours.isdisjoint(place.as_posix() for place in (path, *path.parents))
+    )
 
 
 def _describe(path: Path) -> str:
