@@ -52,7 +52,7 @@ def list_addresses(name: str) -> list[AddressedFile]:
     with _reading(name) as (system, path):
         system.invalidate_cache()
         if has_magic(path):
-            base, found = PurePosixPath(*takewhile(lambda part: not has_magic(part), PurePosixPath(path).parts)), {}
+            base = PurePosixPath(*takewhile(lambda part: not has_magic(part), PurePosixPath(path).parts))
             found = system.glob(path, detail=True)
         elif (info := system.info(path))["type"] == "directory":
             base, found = PurePosixPath(path), system.find(path, detail=True)
