@@ -96,13 +96,12 @@ def _log_failure(name: str, error: DatasetError, unavailable: set[str], *, sever
 
     unavailable: the files that could not be downloaded so far; the reason of the first time is logged in full.
     """
-    missing = error.missing if several else None
-    if missing is None or not is_said(error, unavailable):
-        logger.error("%s", error)
-    else:
+    if several and is_said(error, unavailable):
         logger.error("%s: a raw file is missing, see below", name)
-    if missing is not None:
-        unavailable.add(missing.name)
+    else:
+        logger.error("%s", error)
+    if error.missing is not None:
+        unavailable.add(error.missing.name)
 
 
 def _summary(
