@@ -34,8 +34,7 @@ def main() -> int:
             todo="install this package again: python -m pip install -e . in a checkout",
         ) from None
     if options.json:
-        for line in lines:
-            command.print_json(asdict(line))
+        command.print_json(*map(asdict, lines))
     else:
         print(diagnosis_page(lines))
     return int(any(line.state == "problem" for line in lines))
@@ -54,8 +53,7 @@ def _ask_hub(options: argparse.Namespace) -> int:
     with assumptions.throwaway_repository(hub, options.hub, options.releases) as made:
         answers = assumptions.ask_all(made)
         if options.json:
-            for answer in answers:
-                command.print_json(asdict(answer))
+            command.print_json(*map(asdict, answers))
         else:
             print(assumptions.page(f"{options.hub} at {hub.api.endpoint}", answers), flush=True)
     return int(any(answer.state == "did not hold" for answer in answers))
