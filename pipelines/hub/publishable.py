@@ -1,6 +1,6 @@
 """Which releases may be published at all, and how their files compare with what a repository holds."""
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
@@ -185,12 +185,11 @@ def content_of(file: bytes | Path) -> bytes:
     return file if isinstance(file, bytes) else file.read_bytes()
 
 
-def stale_files(at: Snapshot, manifests: Iterable[Manifest], wanted: Container[str]) -> list[str]:
+def stale_files(at: Snapshot, manifests: Sequence[Manifest], wanted: Container[str]) -> list[str]:
     """The files of an older release: Parquet in the folders of the manifests' configs, and documents that this one lacks.
 
     Everything else is somebody else's.
     """
-    manifests = list(manifests)
     folders = {config_folder(table.config) for manifest in manifests for table in manifest.tables}
     documents = {name for manifest in manifests for name in folder.document_names(manifest)}
     paths = [PurePosixPath(path) for path in at.digests if path not in wanted]
