@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from http import HTTPStatus
+from http.client import responses
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -59,8 +59,7 @@ def explain_xet_error(error: BaseException) -> Trouble | None:
     answered = STATUS.search(text)
     if answered is not None:
         status = int(answered[1])
-        names = {known.value: known.phrase for known in HTTPStatus}
-        words = f"the Hub's Xet storage answered {status} {names.get(status, '')}".rstrip()
+        words = f"the Hub's Xet storage answered {status} {responses.get(status, '')}".rstrip()
         return Trouble(words, status, transient=is_passing(status))
     local = LOCAL.search(text)
     if local is not None:
