@@ -385,11 +385,9 @@ def _fetch(files: Sequence[MissingRawFile], raw: RawSettings, splits: tuple[str,
     needed = dict.fromkeys(dataset for file in files for dataset in file.datasets)
     names = dict[str, None]()
     for name in needed:
-        source = entries()[name].source if name in entries() else None
-        whole = source is not None and all(
-            entry.dataset in needed for entry in entries().values() if entry.source == source
-        )
-        names[source if whole and source is not None else name] = None
+        source = entries()[name].source
+        whole = all(entry.dataset in needed for entry in entries().values() if entry.source == source)
+        names[source if whole else name] = None
     return ["fetch", *names, *(["--splits", ",".join(splits)] if splits else []), *_raw_options(raw)]
 
 
