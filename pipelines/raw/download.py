@@ -136,7 +136,7 @@ class Patience:
     retries: the number of failures in a row, without a new byte in between, before giving up. first_wait: before the first
     retry; it doubles up to longest_wait. longest_retry_after: a server that asks for more is not waited for, but is an error at
     once. connect, read: timeouts. answer: until the headers of an answer are complete. window, least: a server that sends fewer
-    than `least` bytes within `window` is too slow. now: the time, in seconds since 1970.
+    than `least` bytes within `window` is too slow. sleep: of a probe, a coroutine. now: the time, in seconds since 1970.
     """
 
     retries: int = 5
@@ -148,7 +148,7 @@ class Patience:
     answer: float = 180
     window: float = 120
     least: int = 100_000
-    sleep: Callable[[float], None] = time.sleep
+    sleep: Callable[[float], Any] = time.sleep
     now: Callable[[], float] = time.time
 
 

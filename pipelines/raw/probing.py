@@ -11,7 +11,7 @@ import asyncio
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby
@@ -31,7 +31,16 @@ from pipelines.process.files import locked, write_atomically
 from pipelines.process.safe_text import safe_text
 from pipelines.process.tables import fact, table, wrap
 from pipelines.process.terminal import format_size
-from pipelines.raw.download import SIZE, file_version, is_gone, is_passing, is_unresolved, retry_after, stated_size
+from pipelines.raw.download import (
+    SIZE,
+    Patience,
+    file_version,
+    is_gone,
+    is_passing,
+    is_unresolved,
+    retry_after,
+    stated_size,
+)
 from pipelines.raw.mirrors import VARIABLE
 from pipelines.raw.partial_files import FileVersion
 from pipelines.raw.pins import Pin, find_pin
@@ -158,6 +167,8 @@ MAX_REDIRECTS = 10
 MAX_SILENT = 2  # files that one server does not answer for before it is asked for no other
 MAX_WORDS = 200  # characters of an error of the HTTP library, which may quote what a server sent
 HEAD_REFUSED = frozenset({400, 403, 405, 501})
+# An answer is one with its redirects; a server that asks to wait longer than `longest_wait` is not asked again.
+PATIENCE = Patience(retries=2, answer=30, sleep=asyncio.sleep)
 
 
 @dataclass(frozen=True)
@@ -172,34 +183,19 @@ class Question:
     before: Remembered | None = None
 
 
-@dataclass(frozen=True)
-class ProbePatience:
-    """How long to wait; all times in seconds.
-
-    limit: for one answer with its redirects, whatever the server sends in the meantime. retries: of an answer that may be another
-    one in a while. longest_wait: a server that asks for more is not asked again.
-    """
-
-    limit: float = 30
-    retries: int = 2
-    first_wait: float = 1
-    longest_wait: float = 60
-    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
-
-
 class _BadRedirectError(Exception):
     """A redirect that is not followed."""
 
 
 async def _probe_all(
-    questions: Iterable[Question], patience: ProbePatience, advance: Callable[[int], None]
+    questions: Iterable[Question], patience: Patience, advance: Callable[[int], None]
 ) -> list[tuple[Answer | None, Judgement]]:
     """The answer to each question, and what it means; None where there is none. advance: called for each file that is done."""
     servers: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
     requests = asyncio.Semaphore(AT_ONCE)
     headers = {"Accept-Encoding": "identity", "User-Agent": user_agent()}
     silent: Counter[str] = Counter()  # files in a row that a server did not answer for
-    async with httpx.AsyncClient(timeout=2 * patience.limit, headers=headers) as client:
+    async with httpx.AsyncClient(timeout=2 * patience.answer, headers=headers) as client:
 
         async def ask(question: Question) -> tuple[Answer | None, Judgement]:
             server = httpx.URL(question.url).netloc.decode("ascii", "replace")
@@ -217,13 +213,13 @@ async def _probe_all(
 
 
 async def _ask_patiently(
-    client: httpx.AsyncClient, question: Question, patience: ProbePatience, requests: asyncio.Semaphore
+    client: httpx.AsyncClient, question: Question, patience: Patience, requests: asyncio.Semaphore
 ) -> tuple[Answer | None, Judgement]:
     failures = 0
     while True:
         wait: float | None = None
         try:
-            async with requests, asyncio.timeout(patience.limit):
+            async with requests, asyncio.timeout(patience.answer):
                 answer, wait = await _ask(client, question)
             if not is_passing(answer.status):
                 return answer, judge(question.name, answer, question.pin, question.before)
@@ -231,7 +227,7 @@ async def _ask_patiently(
         except _BadRedirectError as error:
             return None, Judgement("redirect", str(error))
         except TimeoutError:
-            failure = f"no answer within {patience.limit:g} s"
+            failure = f"no answer within {patience.answer:g} s"
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             failures += patience.retries * is_unresolved(error)  # another attempt would not change that
             failure = safe_text(f"{type(error).__name__}: {error}".removesuffix(": "))[:MAX_WORDS]
@@ -303,7 +299,7 @@ def probe_files(
     files: Iterable[tuple[Source, RawFile]],
     settings: RawSettings,
     advance: Callable[[int], None],
-    patience: ProbePatience | None = None,
+    patience: Patience | None = None,
 ) -> list[ProbedFile]:
     """Ask for files, each archive once, in their order. advance: called with the number of files that are done.
 
@@ -317,7 +313,7 @@ def probe_files(
         for name, (source, file) in stored.items()
         if not isinstance(file.location, ByHand)
     }
-    results = asyncio.run(_probe_all(questions.values(), patience or ProbePatience(), advance))
+    results = asyncio.run(_probe_all(questions.values(), patience or PATIENCE, advance))
     answered = dict(zip(questions, results, strict=True))
     _write_memory(memory_path, memory, questions, answered)
     by_hand = Judgement("by hand")

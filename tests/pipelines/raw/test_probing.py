@@ -10,7 +10,7 @@ import pytest
 from builders.raw_files import RawFile, by_hand, https, hub, member
 from pipelines import fetch
 from pipelines.raw import probing as probe_module
-from pipelines.raw.probing import MEMORY, Judgement, ProbedFile, ProbePatience, probe_files, probe_page, to_json
+from pipelines.raw.probing import MEMORY, PATIENCE, Judgement, ProbedFile, probe_files, probe_page, to_json
 from pipelines.raw.settings import RawSettings
 from tests.support.downloads import PAGE, Waits
 from tests.support.faulty_server import Fault, FaultyServer
@@ -46,7 +46,7 @@ def waits() -> AsyncWaits:
 
 
 def ask(settings: RawSettings, *files: RawFile, waits: AsyncWaits | None = None, **patience: Any) -> list[ProbedFile]:
-    patient = ProbePatience(sleep=(AsyncWaits() if waits is None else waits).wait, **patience)
+    patient = replace(PATIENCE, sleep=(AsyncWaits() if waits is None else waits).wait, **patience)
     return probe_files([(source_of(file), file) for file in files], settings, lambda _: None, patient)
 
 
@@ -142,7 +142,7 @@ def test_a_server_that_hangs_is_given_up_and_not_asked_for_all_of_its_files(
 ) -> None:
     files = [serve(server, name=f"{number}.jsonl", **PIN) for number in range(4)]
     server.always = {path: Fault(hang=True) for path in server.files}
-    probed = ask(raw_settings, *files, waits=waits, limit=0.1, retries=1)
+    probed = ask(raw_settings, *files, waits=waits, answer=0.1, retries=1)
     assert [file.judgement.state for file in probed] == ["unreachable"] * 4
     assert [file.judgement.found for file in probed] == ["no answer within 0.1 s"] * 2 + [
         "not asked: no answer for 2 other files"
@@ -334,7 +334,7 @@ def test_the_exit_code_tells_wrong_from_out_of_reach(
 ) -> None:
     file = serve(server, **PIN)
     server.always |= always
-    monkeypatch.setattr(probe_module, "ProbePatience", lambda: ProbePatience(retries=0))
+    monkeypatch.setattr(probe_module, "PATIENCE", replace(PATIENCE, retries=0))
     assert fetch._probe([(source_of(file), file)], raw_settings, as_json=True)[0] == code
     assert json.loads(capsys.readouterr().out)["name"] == "demo/file.jsonl"
 
