@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import httpx  # noqa: TID253 - only `fetch --probe` imports this module
@@ -46,10 +46,6 @@ from pipelines.raw.partial_files import FileVersion
 from pipelines.raw.pins import Pin, find_pin
 from pipelines.raw.requests import HUB, file_url, https_check, hub_token, network_hint, seconds_before_retry, user_agent
 from pipelines.raw.settings import RawSettings, stored_file
-
-if TYPE_CHECKING:
-    import httpx
-
 
 # gone: no such file. other size, other digest: than the pinned one. changed: since the last probe. page: a web page in its place.
 # redirect: to an address that is not followed, or in a circle. denied: the server refuses. gated: to those who accept terms.
