@@ -8,7 +8,7 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from functools import partial
@@ -45,7 +45,7 @@ Names = list[tuple[str, str]]  # datasets of one source, with their versions
 
 def main() -> int:
     """Build what the command line names; returns the exit code: that of the first dataset that failed, if any did."""
-    options = command.parse(parser(), _check_options)
+    options = command.parse(parser(), _find_mistakes)
     if options.sample and "polars" not in sys.modules:  # of a few rows, what other threads do takes longer to hand over
         os.environ.setdefault("POLARS_MAX_THREADS", "1")
     from builders.spec import AS_PUBLISHED
@@ -161,10 +161,10 @@ def parser() -> argparse.ArgumentParser:
     return arguments
 
 
-def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    """Exit with a usage error where options do not fit together."""
-    command.check_attest_options(arguments, options)
-    wrong = {
+def _find_mistakes(options: argparse.Namespace) -> Mapping[str, object]:
+    """The usage errors that options may make together, each with whether they do."""
+    return {
+        **command.attest_mistakes(options),
         "--push publishes whole datasets: leave out --sample, --limit, --splits and --unpinned": (
             options.push and (options.sample or options.limit or options.splits or options.unpinned)
         ),
@@ -173,7 +173,6 @@ def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespa
             options.unpinned and (options.sample or not options.raw_dir)
         ),
     }
-    command.refuse(arguments, wrong)
 
 
 def _require_files(datasets: list[tuple[Definition, str]], names: list[str]) -> None:

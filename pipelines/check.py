@@ -10,7 +10,7 @@ import logging
 import math
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -70,7 +70,7 @@ def main() -> int:
     With `--against published`, 1 where a figure differs and no note says why. With `--org`, 1 where a dataset is not sound or
     could not be checked, 5 where the Hub cannot be reached.
     """
-    options = command.parse(parser(), _check_options)
+    options = command.parse(parser(), _find_mistakes)
     if options.org:
         return _check_organisation(options)
     from pipelines.audit.rules import RULES_FILE
@@ -411,15 +411,15 @@ def parser() -> argparse.ArgumentParser:
     return arguments
 
 
-def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    """Exit with a usage error where options do not fit together."""
+def _find_mistakes(options: argparse.Namespace) -> Mapping[str, object]:
+    """The usage errors that options may make together, each with whether they do."""
     own = (options.task, options.language, options.map)
     audits = (options.html, options.findings, options.against, options.fail_on, options.profile, *own)
     written = options.markdown or options.sarif or options.badge
     tasks = [name.startswith("mteb:") for name in options.names]
     low, high = options.scale or (0, 1)
     is_scale = low < high and math.isfinite(low) and math.isfinite(high)
-    wrong = {
+    return {
         "--scale needs two numbers, the lower one first": not is_scale,
         "--against only compares figures: leave out --html, --fail-on, --findings and --profile": (
             options.against and (options.html or options.fail_on or options.findings or options.profile)
@@ -441,7 +441,6 @@ def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespa
             not options.org and not options.names
         ),
     }
-    command.refuse(arguments, wrong)
 
 
 if __name__ == "__main__":

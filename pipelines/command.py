@@ -167,17 +167,16 @@ def add_attest_options(arguments: argparse.ArgumentParser, what: str) -> None:
     arguments.add_argument("--by", default="", metavar="NAME", help="who makes the statement: a public name")
 
 
-def check_attest_options(arguments: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    """Exit with a usage error where these options do not fit together."""
+def attest_mistakes(options: argparse.Namespace) -> Mapping[str, object]:
+    """The usage errors that these options may make together, each with whether they do."""
     folder = options.attest and options.attest.absolute().parent
-    wrong = {
+    return {
         "--sign and --by belong to --attest FILE": (options.sign or options.by) and not options.attest,
         f"--by: a name of at most {MAX_NAME} characters in one line": (
             len(options.by) > MAX_NAME or not options.by.isprintable()
         ),
         f"--attest: no such folder: {folder}": folder and not folder.is_dir(),
     }
-    refuse(arguments, wrong)
 
 
 def statement_signer(options: argparse.Namespace, datasets: int) -> Signer | None:
@@ -287,27 +286,22 @@ def positive_int(text: str) -> int:
     return int(text)
 
 
-def refuse(arguments: argparse.ArgumentParser, wrong: Mapping[str, object]) -> None:
-    """Exit with the first usage error whose condition holds, in their order."""
-    for message, holds in wrong.items():
-        if holds:
-            arguments.error(message)
-
-
 def parse(
     arguments: argparse.ArgumentParser,
-    check: Callable[[argparse.ArgumentParser, argparse.Namespace], None] | None = None,
+    find_mistakes: Callable[[argparse.Namespace], Mapping[str, object]] = lambda _: {},
 ) -> argparse.Namespace:
     """The command line; options and names may come in any order: `build a --output o b`. --quiet and --verbose take effect.
 
-    check: exits with a usage error where options do not fit together.
+    find_mistakes: the usage errors that options may make together, each with whether they do. The first that they make ends the
+    process.
 
     Raises UsageError where an output would replace an input, or what this program did not write.
     """
     options = arguments.parse_intermixed_args()
     configure_logging(int(options.verbose) - int(options.quiet))
-    if check:
-        check(arguments, options)
+    for message, is_made in find_mistakes(options).items():
+        if is_made:
+            arguments.error(message)
     claim_outputs(options)
     return options
 

@@ -8,7 +8,7 @@ raw records were published.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,7 +38,7 @@ AGREEMENT = 0.99  # the mean share of common candidates from which two rankings 
 
 def main() -> int:
     """Decide for what the command line names; an interrupted command resumes. Returns the exit code."""
-    options = command.parse(parser(), _check_options)
+    options = command.parse(parser(), _find_mistakes)
     [(definition, _), *others] = command.resolve_datasets([options.name])
     if options.published:
         return _find_published(definition, [other for other, _ in others], options)
@@ -257,15 +257,14 @@ def parser() -> argparse.ArgumentParser:
     return arguments
 
 
-def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    """Exit with a usage error where options do not fit together."""
+def _find_mistakes(options: argparse.Namespace) -> Mapping[str, object]:
+    """The usage errors that options may make together, each with whether they do."""
     others = [name for name in ("--model", "--only", "--compare", "--device") if getattr(options, name[2:])]
-    wrong = {
+    return {
         "--raw-dir is needed: the decisions are written to DIR/<source>/": options.raw_dir is None,
         f"{''.join(others[:1])} is for models, not for --published": options.published and others,
         "--map is for --published": options.map and not options.published,
     }
-    command.refuse(arguments, wrong)
 
 
 if __name__ == "__main__":

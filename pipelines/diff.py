@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,7 @@ EXAMPLES = """\
 
 def main() -> int:
     """Compare the two datasets that the command line names; returns 0 for the same rows, 1 for others."""
-    options = command.parse(parser(), _check_options)
+    options = command.parse(parser(), _find_mistakes)
     from pipelines.identity import USUAL, pages
     from pipelines.identity.datasets import compare_datasets, read_side
     from pipelines.process.stages import show_stages
@@ -83,13 +84,12 @@ def parser() -> argparse.ArgumentParser:
     return arguments
 
 
-def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    """Exit with a usage error where options do not fit together."""
-    wrong = {
+def _find_mistakes(options: argparse.Namespace) -> Mapping[str, object]:
+    """The usage errors that options may make together, each with whether they do."""
+    return {
         "name two datasets, the older first: embedding-datasets diff cedr@1.0.0 cedr@2.0.0": options.b is None,
         "--strict allows nothing: leave out --allow": options.strict and options.allow,
     }
-    command.refuse(arguments, wrong)
 
 
 if __name__ == "__main__":

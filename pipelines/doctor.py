@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +21,7 @@ EXAMPLES = """\
 
 def main() -> int:
     """Look at everything; returns 1 where something would stop builds, or the Hub behaves otherwise than assumed, else 0."""
-    options = command.parse(parser(), _check_options)
+    options = command.parse(parser(), _find_mistakes)
     if options.hub:
         return _ask_hub(options)
     try:
@@ -59,10 +60,9 @@ def _ask_hub(options: argparse.Namespace) -> int:
     return int(any(answer.state == "did not hold" for answer in answers))
 
 
-def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    """Exit with a usage error where options do not fit together."""
-    if options.offline and options.hub:
-        arguments.error("--offline or --hub, not both")
+def _find_mistakes(options: argparse.Namespace) -> Mapping[str, object]:
+    """The usage errors that options may make together, each with whether they do."""
+    return {"--offline or --hub, not both": options.offline and options.hub}
 
 
 def parser() -> argparse.ArgumentParser:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +34,7 @@ EXAMPLES = """\
 
 def main() -> int:
     """Fetch the raw files of the named datasets; returns the exit code: that of the first file that failed, or 0."""
-    options = command.parse(parser(), _check_options)
+    options = command.parse(parser(), _find_mistakes)
     from pipelines.raw.locations import locate
     from pipelines.raw.missing_files import is_said, large_download, list_needs, log_missing_files
 
@@ -110,17 +110,16 @@ def parser() -> argparse.ArgumentParser:
     return arguments
 
 
-def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    """Exit with a usage error where options do not fit together."""
+def _find_mistakes(options: argparse.Namespace) -> Mapping[str, object]:
+    """The usage errors that options may make together, each with whether they do."""
     other = "--offline" if options.offline else "--dry-run"
-    wrong = {
+    return {
         "the following arguments are required: NAME": not options.names and not options.probe,
         "--records N is for --probe, and --report FILE for --records N": (
             (options.records and not options.probe) or (options.report and not options.records)
         ),
         f"--probe asks servers: leave out {other}": options.probe and (options.offline or options.dry_run),
     }
-    command.refuse(arguments, wrong)
 
 
 def _probe(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 def main() -> int:
     """Write the files of a new dataset, or list the gaps of one that exists; returns 1 where such a list is not empty."""
-    options = command.parse(parser(), _check_options)
+    options = command.parse(parser(), _find_mistakes)
     from pipelines.scaffold import checkout
 
     checkout.require_checkout()
@@ -89,11 +89,11 @@ def parser() -> argparse.ArgumentParser:
     return arguments
 
 
-def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    """Exit with a usage error where options do not fit together."""
+def _find_mistakes(options: argparse.Namespace) -> Mapping[str, object]:
+    """The usage errors that options may make together, each with whether they do."""
     name = options.file
-    if Path(name).name != name or not name.strip(".") or '"' in name or not name.isprintable():
-        arguments.error(f"--file is the name of a file, without folders: {name!r}")
+    is_wrong = Path(name).name != name or not name.strip(".") or '"' in name or not name.isprintable()
+    return {f"--file is the name of a file, without folders: {name!r}": is_wrong}
 
 
 def _show_files(plan: Plan, files: Sequence[str], *, dry_run: bool) -> None:

@@ -61,7 +61,7 @@ logger = logging.getLogger(__name__)
 
 def main() -> int:
     """Publish what the command line names; returns the exit code: that of the first dataset that failed, if any did."""
-    options = command.parse(parser(), _check_options)
+    options = command.parse(parser(), _find_mistakes)
     from pipelines.hub import client, foreign_edits, planning, publishing
 
     others = {"repair": _repair, "index": _publish_indexes, "raw": _publish_raw}
@@ -324,17 +324,16 @@ def parser() -> argparse.ArgumentParser:
     return arguments
 
 
-def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    """Exit with a usage error where options do not fit together."""
+def _find_mistakes(options: argparse.Namespace) -> Mapping[str, object]:
+    """The usage errors that options may make together, each with whether they do."""
     kinds = [kind for kind in REFUSED if kind and getattr(options, kind.removeprefix("--"))]
-    if len(kinds) > 1:
-        arguments.error(f"{kinds[0]} or {kinds[1]}, not both")
     kind = kinds[0] if kinds else ""
     given = [name for name in REFUSED[kind] if getattr(options, name.removeprefix("--").replace("-", "_"))]
-    if given:
-        only = "only for --index" if given[0] == "--version" else "only for --raw"
-        arguments.error(f"{given[0]} is {f'not for {kind}' if kind else only}")
-    wrong = {
+    first = given[0] if given else ""
+    only = "only for --index" if first == "--version" else "only for --raw"
+    return {
+        f"{' or '.join(kinds[:2])}, not both": len(kinds) > 1,
+        f"{first} is {f'not for {kind}' if kind else only}": given,
         "--collection is not for --create-pr: pass it once the pull request is merged": (
             options.collection and options.create_pr
         ),
@@ -342,7 +341,6 @@ def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespa
             options.ledger and not os.access(options.ledger.absolute().parent, os.W_OK)
         ),
     }
-    command.refuse(arguments, wrong)
 
 
 def _version(text: str) -> str:

@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 def main() -> int:
     """Build the release that the command line names again; returns 0 for equal rows, 1 for others or another
     manifest, 3 where it cannot say."""
-    options = command.parse(parser(), command.check_attest_options)
+    options = command.parse(parser(), command.attest_mistakes)
     from pipelines.reproduction import reproducing
     from pipelines.reproduction.reproducing import EXIT_CODES
 
