@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from builders.shaping.sampling import scarcest_class
 from pipelines.checking.text import by_severity, findings_table
-from pipelines.process.tables import fact, wrap
+from pipelines.process.tables import facts, wrap
 from pipelines.process.terminal import format_duration
 from pipelines.release.figures import agreeing_figures, expected_and_found
 
@@ -39,12 +39,15 @@ def page(result: BuildResult, publication: Publication[Plan] | None, *, timed: b
         marks += agreeing_figures(result.release_dir, manifest)
         return [*wrap(f"{result.dataset} {result.version}: {', '.join([result.state, *marks])}"), *published]
     lines = [f"{result.dataset} {result.version}: {', '.join([state, *marks])}"]
-    lines += fact("rows", ", ".join(f"{location} {count:,}" for location, count in manifest.rows.items()))
-    lines += fact("content", manifest.content_sha256)
-    for number, drop in enumerate(manifest.dropped):
-        lines += fact("" if number else "dropped", f"{drop.count:,} {drop.split}: {drop.reason}")
-    if scarcest := scarcest_class(manifest.observed):
-        lines += fact("left over", scarcest)
+    drops = enumerate(manifest.dropped)
+    lines += facts(
+        [
+            ("rows", ", ".join(f"{location} {count:,}" for location, count in manifest.rows.items())),
+            ("content", manifest.content_sha256),
+            *(("" if number else "dropped", f"{drop.count:,} {drop.split}: {drop.reason}") for number, drop in drops),
+            ("left over", scarcest_class(manifest.observed)),
+        ]
+    )
     lines += expected_and_found(result.release_dir, manifest)
     lines.append(f"  in        {result.release_dir}")
     lines += published

@@ -21,7 +21,7 @@ from pipelines.hub import client, repository
 from pipelines.hub.client import HubClient
 from pipelines.hub.inspection import PublishedDataset, inspect_dataset, inspect_mirror
 from pipelines.hub.revisions import Expectations, Repository, Revision
-from pipelines.process.tables import cut_middle, fact, wrap
+from pipelines.process.tables import cut_middle, fact, facts, wrap
 from pipelines.raw.mirrors import repository_name
 from pipelines.release import folder
 
@@ -283,8 +283,5 @@ def _sentences(revision: Revision) -> list[str]:
     for problem in revision.problems:
         lines += [*fact(revision.name, problem.what), *fact("  to do", problem.todo)]
         lines += [f"{'':<14}{command}" for command in problem.commands]  # in one line each, to be copied
-    if revision.not_checked:
-        lines += fact(revision.name, f"not checked: {revision.not_checked}")
-    for note in revision.notes:
-        lines += fact("note", note)
-    return lines
+    not_checked = revision.not_checked and f"not checked: {revision.not_checked}"
+    return lines + facts([(revision.name, not_checked), *(("note", note) for note in revision.notes)])

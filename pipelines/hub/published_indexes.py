@@ -33,7 +33,7 @@ from pipelines.hub.commits import (
 )
 from pipelines.hub.repository import Snapshot, listed_digests
 from pipelines.process.files import write_atomically
-from pipelines.process.tables import fact
+from pipelines.process.tables import facts
 from pipelines.process.terminal import format_size
 from pipelines.raw.mirrors import VARIABLE, HubMirror, configured_mirrors, digest_path
 from pipelines.raw.pins import Pin
@@ -154,8 +154,13 @@ def page(plan: IndexPlan, publication: Publication[IndexPlan] | None) -> list[st
     lines = [f"index {plan.index.path}: {publication.state if publication else plan.state}"]
     lines += [f"  at        {publication.url}", f"  commit    {publication.commit}"] if publication else []
     created = " (to be created)" if plan.at is None else ""
-    lines += fact("as", f"{plan.repo}{created}, tag {plan.tag}, {'private' if plan.private else 'public'}")
-    lines += fact("texts", f"{plan.index.texts:,}") + fact("sha256", plan.sha256)
+    lines += facts(
+        [
+            ("as", f"{plan.repo}{created}, tag {plan.tag}, {'private' if plan.private else 'public'}"),
+            ("texts", f"{plan.index.texts:,}"),
+            ("sha256", plan.sha256),
+        ]
+    )
     return lines + [f"    + {path}  {format_size(size)}" for path, size in plan.sizes.items()]
 
 

@@ -33,7 +33,7 @@ from pipelines.hub.commits import (
 )
 from pipelines.hub.repository import Snapshot, listed_digests
 from pipelines.process.files import replacing
-from pipelines.process.tables import fact
+from pipelines.process.tables import facts
 from pipelines.process.terminal import format_size
 from pipelines.raw.digests import CHUNK, lock_cached_file
 from pipelines.raw.locations import find_stored, locate
@@ -242,9 +242,13 @@ def page(plan: RawPlan, publication: Publication[RawPlan] | None) -> list[str]:
     if publication and publication.commit:
         lines += [f"  at        {publication.url}", f"  commit    {publication.commit}"]
     created = " (to be created)" if plan.at is None else ""
-    lines += fact("as", f"{plan.repo}{created}, {'private' if plan.private else 'public'}")
-    lines += fact("licence", f"{source.license}: {describe_license(source.license)}")
-    lines += fact("terms", source.license_note) if source.license_note else []
+    lines += facts(
+        [
+            ("as", f"{plan.repo}{created}, {'private' if plan.private else 'public'}"),
+            ("licence", f"{source.license}: {describe_license(source.license)}"),
+            ("terms", source.license_note),
+        ]
+    )
     if plan.writes:
         lines.append(f"  files     {len(plan.writes)}, {format_size(sum(plan.sizes.values()))}")
         for path, size in plan.sizes.items():
@@ -253,7 +257,7 @@ def page(plan: RawPlan, publication: Publication[RawPlan] | None) -> list[str]:
     for path in plan.present:
         lines += [f"    = {plan.names[path]}", f"      {path}"]
     todo = f"not here; run embedding-datasets fetch {source.name}, or pass --raw-dir"
-    facts = [("missing", f"{name}: {todo}") for name in plan.missing]
-    facts += [("left out", f"{name}: {reason}") for name, reason in plan.left_out.items()]
-    facts += [("note", note) for note in plan.notes]
-    return lines + [line for label, text in facts for line in fact(label, text)]
+    rest = [("missing", f"{name}: {todo}") for name in plan.missing]
+    rest += [("left out", f"{name}: {reason}") for name, reason in plan.left_out.items()]
+    rest += [("note", note) for note in plan.notes]
+    return lines + facts(rest)

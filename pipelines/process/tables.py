@@ -2,7 +2,7 @@
 
 import re
 import textwrap
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import zip_longest
 
 WIDTH = 80  # of a page, whatever the terminal: the same command prints the same text everywhere
@@ -119,6 +119,11 @@ def wrap(text: str, label: str = "", *, width: int = WIDTH, break_words: bool = 
 def fact(name: str, text: str) -> list[str]:
     """A line `  name      text` of a page, wrapped."""
     return wrap(text, f"  {name:<10}")
+
+
+def facts(pairs: Iterable[tuple[str, str | None]]) -> list[str]:
+    """The lines of `fact` for each name that has a text."""
+    return [line for name, text in pairs if text for line in fact(name, text)]
 
 
 def number_table(rows: Sequence[Sequence[str]], width: int) -> list[str]:

@@ -29,7 +29,7 @@ from builders.spec import Source
 from cards.manifest import INVALID_JSON
 from pipelines.process.files import locked, write_atomically
 from pipelines.process.safe_text import safe_text
-from pipelines.process.tables import fact, table, wrap
+from pipelines.process.tables import facts, table, wrap
 from pipelines.process.terminal import format_size
 from pipelines.raw.download import (
     SIZE,
@@ -446,12 +446,11 @@ def _problem(source: str, files: Sequence[ProbedFile], memory: Path) -> list[str
         f"{first.name}: {_words(state)}" if len(files) == 1 else f"{source}: {len(files)} files {_words(state)}"
     )
     lines += wrap(first.url or "", "  where     ", break_words=False)
-    lines += fact("found", judgement.found)
-    lines += fact("expected", judgement.expected) if judgement.expected else []
     todo = CERTIFICATE if "CERTIFICATE_VERIFY" in judgement.found else TODO[state]
     if state == "unreachable" and "ConnectError" in judgement.found:
         todo += f"; {network_hint(urlsplit(first.url or '').hostname or '')}"
-    return lines + fact("to do", todo.format(memory=memory, page=first.page))
+    todo = todo.format(memory=memory, page=first.page)
+    return lines + facts([("found", judgement.found), ("expected", judgement.expected), ("to do", todo)])
 
 
 def _words(state: State) -> str:

@@ -17,7 +17,7 @@ from pipelines.checking.text import changes_page
 from pipelines.process import terminal
 from pipelines.process.resumable import scratch_folder
 from pipelines.process.stages import stage
-from pipelines.process.tables import fact, table, wrap
+from pipelines.process.tables import facts, table, wrap
 from pipelines.raw.settings import RawSettings
 from pipelines.release import fingerprint, folder
 from pipelines.release.comparison import Change, FirstDifference, compare_tables, find_first_difference
@@ -263,17 +263,21 @@ def page(name: str, result: Reproduction) -> list[str]:
     rows = ", ".join(f"{location} {count:,}" for location, count in release.rows.items())
     equal, others = result.verdict in EQUAL_ROWS, [name for name, state in result.documents.items() if state != "equal"]
     claims, unchecked = ", ".join(result.claims), ", ".join(result.unchecked)
-    facts = [
-        ("rows", _shown(rows)),
-        ("content", release.content_sha256),
-        ("rebuilt", rebuilt.content_sha256 if rebuilt and result.verdict == "rows differ" else ""),
-        ("recipe", "it changed since the release was built" if result.same_recipe is False else ""),
-        ("files", _files(rebuilt, result.files) if rebuilt and equal else ""),
-        ("manifest", claims and f"says other things than the rebuilt release: {claims}"),
-        ("manifest", unchecked and f"not compared, because recipe or auditor changed: {unchecked}"),
-        ("documents", others and f"not the same: {', '.join(others)} (only rows and data files are promised)"),
-    ]
-    lines += [line for label, text in facts if text for line in fact(label, str(text))]
+    lines += facts(
+        [
+            ("rows", _shown(rows)),
+            ("content", release.content_sha256),
+            ("rebuilt", rebuilt.content_sha256 if rebuilt and result.verdict == "rows differ" else ""),
+            ("recipe", "it changed since the release was built" if result.same_recipe is False else ""),
+            ("files", _files(rebuilt, result.files) if rebuilt and equal else ""),
+            ("manifest", claims and f"says other things than the rebuilt release: {claims}"),
+            ("manifest", unchecked and f"not compared, because recipe or auditor changed: {unchecked}"),
+            (
+                "documents",
+                f"not the same: {', '.join(others)} (only rows and data files are promised)" if others else "",
+            ),
+        ]
+    )
     for problem in result.problems:
         lines += ["", *wrap(problem.what, "  ")]
         for label, text in problem.parts:
