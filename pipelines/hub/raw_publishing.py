@@ -5,6 +5,7 @@ by a digest that the source or the committed lock file has (pipelines.raw.mirror
 proves nothing.
 """
 
+import shutil
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -184,8 +185,7 @@ def _find_local(request: FileRequest) -> Path | None:
         replacing(target) as temporary,
         temporary.open("wb") as copy,
     ):
-        while chunk := stream.read(CHUNK):
-            copy.write(chunk)
+        shutil.copyfileobj(stream, copy, CHUNK)
     return target
 
 
