@@ -22,7 +22,9 @@ def completion_script(program: str, commands: Iterable[tuple[str, str]], shell: 
     root.add_argument("--version", action="store_true", help="show version and commit, and exit")
     root.add_argument("--print-completion", choices=SHELLS, help="print a script for a shell")
     subparsers = root.add_subparsers()
-    names = catalogue_names()
+    entries = catalogue.entries().values()
+    declared = (name for entry in entries for name in (entry.group, entry.source, entry.dataset))
+    names = list(dict.fromkeys(["all", *declared]))
     for name, summary in commands:
         options: argparse.ArgumentParser = import_module(f"pipelines.{name}").parser()
         # The description stays behind: shtab would show its examples as a summary.
@@ -30,14 +32,6 @@ def completion_script(program: str, commands: Iterable[tuple[str, str]], shell: 
         for action in copy._actions:  # noqa: SLF001 - argparse has no other list of the options; shtab reads it too
             _describe(action, names)
     return str(shtab.complete(root, shell))
-
-
-def catalogue_names() -> list[str]:
-    """Everything that a name may be: groups, sources and datasets, each once."""
-    entries = catalogue.entries().values()
-    return list(
-        dict.fromkeys(["all", *(name for entry in entries for name in (entry.group, entry.source, entry.dataset))])
-    )
 
 
 def _names_and_files(names: list[str]) -> dict[str, str | dict[str, str]]:
