@@ -1,16 +1,11 @@
 """embedding-datasets diff A B : whether two datasets are the same, and what differs: releases, or anybody's."""
 
-from __future__ import annotations
-
+import argparse
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 from pipelines import command
-
-if TYPE_CHECKING:
-    import argparse
 
 EXAMPLES = """\
   embedding-datasets diff cedr@1.0.0 cedr@2.0.0             two versions built below outputs/

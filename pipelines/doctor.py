@@ -1,17 +1,12 @@
 """embedding-datasets doctor : what this machine has of all that a build needs, and what the Hub does of all that is assumed."""
 
-from __future__ import annotations
-
+import argparse
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from builders.errors import DatasetError, PublishError
 from pipelines import command
-
-if TYPE_CHECKING:
-    import argparse
 
 EXAMPLES = """\
   embedding-datasets doctor              Python, packages, cache, disk, the token and the gated files it may read
