@@ -5,8 +5,6 @@ The first answer for each address is remembered in the cache, for files whose si
     <cache>/probe.json   {"<source>/<name>": {"url": "...", "pin": "...", "bytes": 12, "etag": "...", "modified": "..."}, ...}
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
