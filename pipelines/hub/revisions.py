@@ -135,7 +135,7 @@ def judge_tag(repo: Repository, name: str, refs: Refs, content: Content, expecte
     checks = [
         (commit is None, Problem("the record has this tag, and it is missing", "create it again:", repair)),
         (
-            at != commit,
+            commit not in (None, at),
             Problem(
                 f"an annotated tag: the Hub names the tag object {commit}, and not the commit {at}",
                 "put a plain tag in its place:",

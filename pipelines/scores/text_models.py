@@ -228,9 +228,8 @@ def query_matrix(counts: TermCounts, *, repeated: bool) -> Any:
     rows = np.repeat(np.arange(len(counts.queries)), [len(terms) for terms in counts.queries])
     columns = np.array([term for terms in counts.queries for term in terms], dtype=np.int64)
     shape = (len(counts.queries), counts.postings.shape[0])
-    matrix = csr_matrix(
-        (np.ones(len(rows), np.float32), (rows, columns)), shape=shape
-    )  # which adds up what is repeated
+    # It adds up what is repeated.
+    matrix = csr_matrix((np.ones(len(rows), np.float32), (rows, columns)), shape=shape)
     return matrix if repeated else matrix.sign()
 
 
