@@ -43,11 +43,12 @@ def render_raw_card(source: Source, repo: str, files: Iterable[tuple[str, str, s
         "",
         "Each path is the digest of the bytes: a sha256, or a git blob id where the source is pinned by one.",
         "",
-        "| file | path here | published at |",
-        "| --- | --- | --- |",
-        *(
-            f"| {markdown.code(name)} | `{path}` | {markdown.link(url) if url else 'fetched by hand'} |"
-            for path, name, url in files
+        *markdown.table(
+            dict.fromkeys(("file", "path here", "published at"), "---"),
+            [
+                (markdown.code(name), f"`{path}`", markdown.link(url) if url else "fetched by hand")
+                for path, name, url in files
+            ],
         ),
         "",
         "`embedding-datasets` takes files from here where their publisher no longer has them, and verifies each digest:",

@@ -15,7 +15,7 @@ from cards.evidence import FindingGroup, Quote, differing, group_findings, list_
 from cards.kinds import FOLDED_DETAIL, KINDS, MEANING_DETAIL, find_kind
 from cards.manifest import SEVERITIES, Finding, Severity
 from pipelines.checking.verdict import COLORS
-from pipelines.process.tables import WIDTH, column_widths, fact, number_table, table_lines, wrap
+from pipelines.process.tables import WIDTH, column_widths, fact, facts, number_table, table_lines, wrap
 
 if TYPE_CHECKING:
     from pipelines.release.comparison import Change
@@ -75,8 +75,8 @@ def check_page(
         rows = ", ".join(f"{table['config']}/{table['split']} {table['rows']:,}" for table in report["tables"])
         lines += [*fact("task", report["task"]), *fact("rows", rows)]
     failed = f"--fail-on {','.join(report['failed_on'])}"
-    facts = {"note": report["notes"], "problem": report["problems"], "fails": [failed] if report["failed_on"] else []}
-    lines += [line for name, texts in facts.items() for text in texts for line in fact(name, text)]
+    said = {"note": report["notes"], "problem": report["problems"], "fails": [failed] if report["failed_on"] else []}
+    lines += facts((name, text) for name, texts in said.items() for text in texts)
     if findings and not brief:
         lines += ["", *findings_table(findings, quotes)]
     return "\n".join(lines)

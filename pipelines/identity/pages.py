@@ -11,7 +11,7 @@ from cards.render import CARDS
 from pipelines.identity import ALLOWED, USUAL
 from pipelines.identity.rows import TableDifference
 from pipelines.process.html import write_page
-from pipelines.process.tables import WIDTH, fact, number_table, wrap
+from pipelines.process.tables import WIDTH, facts, number_table, wrap
 
 COUNTS = {"A": "before", "B": "after", "equal": "equal", "changed": "changed", "removed": "removed", "added": "added"}
 BEFORE = 20  # characters that are shown before a difference
@@ -36,7 +36,7 @@ def text_page(difference: Mapping[str, Any]) -> list[str]:
         title, *where = _titles(difference[label])
         lines += [*wrap(title, f"  {label.upper()}  "), *(line for text in where for line in wrap(text, "     "))]
     lines += ["", *wrap(f"compared as {difference['task'] or 'they are: all columns'}", "  ")]
-    lines += [line for note in difference["notes"] for line in fact("note", note)]
+    lines += facts(("note", note) for note in difference["notes"])
     tables: Sequence[TableDifference] = difference["tables"]
     head, rule, *rows = number_table([["table", *COUNTS], *map(_counts, tables)], WIDTH)
     lines += ["", head, rule]
