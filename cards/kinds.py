@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from cards import markdown
 from cards.front_matter import MIN_LETTERS
 from cards.manifest import SEVERITIES, Severity
 
@@ -560,12 +561,12 @@ def render_page() -> str:
     sections = [HEADER.replace("{learned}", learned)]
     for severity in SEVERITIES:
         rows = [
-            f"| `{name}` | {_escape(kind.definition)} | {_escape(kind.counted)} |"
+            (f"`{name}`", _escape(kind.definition), _escape(kind.counted))
             for name, kind in KINDS.items()
             if kind.severity == severity
         ]
-        header = ["| kind | what it means | what is counted |", "| --- | --- | --- |"]
-        sections.append("\n".join([f"## {severity}", "", MEANING[severity], "", *header, *rows]) + "\n")
+        table = markdown.table(dict.fromkeys(("kind", "what it means", "what is counted"), "---"), rows)
+        sections.append("\n".join([f"## {severity}", "", MEANING[severity], "", *table]) + "\n")
     judged, planted = (BENCHMARKS.joinpath(name).read_text("utf-8") for name in ("judged_hits.md", "audit_quality.md"))
     return "\n".join([*sections, JUDGED_HEADER, judged, DAMAGE_HEADER, _tabulate_damage(), MEASURED_HEADER, planted])
 
@@ -574,20 +575,17 @@ def _tabulate_damage() -> str:
     """How many kinds of damage are named, and the names of those that are not."""
     lines = BENCHMARKS.joinpath("damage_verdicts.tsv").read_text("utf-8").splitlines()[1:]
     verdicts = [line.split("\t") for line in lines]  # writer, damage, dataset, at first, now, by
-    rows = [
-        "| damage from | kinds | named at first | named now | of these by the profile alone |",
-        "| --- | ---: | ---: | ---: | ---: |",
-    ]
+    columns = ("damage from", "kinds", "named at first", "named now", "of these by the profile alone")
+    rows = []
     sources = {"described": "a list of defects", "reported": "public reports", "third": "other public reports"}
     for writer, source in sources.items():
         own = [verdict for verdict in verdicts if verdict[0] == writer and verdict[3] != "not planted"]
         counts = [len(own), *(sum(verdict[at] == "named" for verdict in own) for at in (3, 4))]
-        rows.append(
-            "| {} | {} | {} | {} | {} |".format(source, *counts, sum(verdict[5] == "profile" for verdict in own))
-        )
+        rows.append((source, *counts, sum(verdict[5] == "profile" for verdict in own)))
+    table = markdown.table(dict.fromkeys(columns, "---:") | {"damage from": "---"}, rows)
     missed = {word: ", ".join(verdict[1] for verdict in verdicts if verdict[4] == word) for word in ("part", "none")}
-    rows += ["", f"Named in part: {missed['part']}.", "", f"Not named: {missed['none']}."]
-    return "\n".join(rows) + "\n"
+    table += ["", f"Named in part: {missed['part']}.", "", f"Not named: {missed['none']}."]
+    return "\n".join(table) + "\n"
 
 
 def _escape(text: str) -> str:

@@ -207,7 +207,7 @@ def _page(definition: Definition, row: dict[str, Any]) -> str:
     from builders.catalogue import needed_files
     from builders.spec import version_key
     from builders.tasks import layouts
-    from pipelines.process.tables import fact, wrap
+    from pipelines.process.tables import facts, wrap
     from pipelines.raw.requests import file_url
 
     dataset, source = definition.dataset, definition.source
@@ -215,7 +215,7 @@ def _page(definition: Definition, row: dict[str, Any]) -> str:
     versions = sorted(row["versions"], key=version_key)
     newest = row["version"] == row["newest"]
     waiting = dict.fromkeys(row["waiting"], "waits for decide. ")
-    facts = {
+    said = {
         "version": row["version"] if newest else f"{row['version']}; the newest is {row['newest']}",
         "task": f"{row['task']} ({dataset.group}), {', '.join(row['languages'])}",
         "splits": ", ".join(row["splits"]),
@@ -226,7 +226,7 @@ def _page(definition: Definition, row: dict[str, Any]) -> str:
         "built": row["built"],
     }
     lines = [*wrap(f"{dataset.name} - {dataset.summary}"), ""]
-    lines += [line for name, text in facts.items() for line in fact(name, text)]
+    lines += facts(said.items())
     lines += ["", "  versions:"]
     lines += [
         line
